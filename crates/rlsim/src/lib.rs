@@ -1,0 +1,21 @@
+//! `rlsim` replays traffic through rate-limiting algorithms and shows what each would have allowed and rejected.
+//!
+//! Data flows one way, and each stage imports only the type it is handed:
+//!
+//! ```text
+//! trace -> replay -> metrics -> report (text)
+//!                            -> chart  (SVG)
+//! ```
+//!
+//! [`trace`] reads files into columns of events; [`replay`] owns the virtual clock and hands every event to every
+//! policy; [`metrics`] turns outcomes into numbers and never sees a limiter; [`report`] and [`chart`] turn numbers into
+//! text and pictures and never see a trace. [`cli`] wires them together.
+
+pub mod chart;
+pub mod cli;
+pub mod error;
+pub mod generate;
+pub mod metrics;
+pub mod replay;
+pub mod report;
+pub mod trace;
