@@ -3,7 +3,7 @@
 /// At most this many bins over the view: wide enough that a bar still shows its hatching.
 const MOST_BINS: u64 = 120;
 /// At most this many columns: about one a pixel of the plot.
-const MOST_COLUMNS: u64 = 840;
+const MOST_COLUMNS: u64 = 820;
 
 const MICROSECOND: u64 = 1_000;
 const MILLISECOND: u64 = 1_000_000;
@@ -23,6 +23,8 @@ pub struct Layout {
     pub bin_ns: u64,
     /// The width of a column in nanoseconds.
     pub column_ns: u64,
+    /// The trailing window shown for a policy that has none of its own, in nanoseconds.
+    pub window_ns: u64,
 }
 
 impl Layout {
@@ -42,7 +44,13 @@ impl Layout {
         let bin_ns = bin_width(until - from, window);
         let start_ns = from - from % bin_ns;
         let end_ns = (until - start_ns).div_ceil(bin_ns).saturating_mul(bin_ns).saturating_add(start_ns);
-        Layout { start_ns, end_ns, bin_ns, column_ns: (end_ns - start_ns).div_ceil(MOST_COLUMNS).max(1) }
+        Layout {
+            start_ns,
+            end_ns,
+            bin_ns,
+            column_ns: (end_ns - start_ns).div_ceil(MOST_COLUMNS).max(1),
+            window_ns: window,
+        }
     }
 
     /// The number of bins.
@@ -113,7 +121,7 @@ mod tests {
                         || start == 0 && end == u64::MAX
                 );
                 assert!(layout.start_ns <= start && layout.end_ns >= end);
-                assert!(layout.bins() <= 121 && layout.columns() <= 840);
+                assert!(layout.bins() <= 121 && layout.columns() <= 820);
             }
         }
     }

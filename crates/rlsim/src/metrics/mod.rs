@@ -53,10 +53,15 @@ impl Scope {
         self.limit.zip(self.window_ns).filter(|&(_, window)| window > 0)
     }
 
-    /// The length of the "instant", W/100 but at least one nanosecond.
-    fn instant_ns(&self) -> Option<u64> {
-        self.quota().map(|(_, window)| (window / 100).max(1))
+    /// The window of the trailing line: the policy's own, or the one all share.
+    fn shown_window(&self) -> u64 {
+        self.window_ns.unwrap_or(self.layout.window_ns).max(1)
     }
+}
+
+/// The length of the "instant": W/100, at least one nanosecond.
+fn instant_ns(window: u64) -> u64 {
+    (window / 100).max(1)
 }
 
 /// What only the caller knows when the replay is over.
@@ -125,23 +130,27 @@ impl PolicyMetrics {
         if let Some(last) = self.scratch.last() {
             self.counts.last_release_ns = self.counts.last_release_ns.max(Some(last.at));
         }
-        let Some((limit, window)) = self.scope.quota() else { return };
-        self.quality.observe(history, limit, window);
         let client = tally.client;
-        let peak = self.observe_windows(client, limit, window);
-        self.clients.set_last_peak(peak);
-        let instant = (window / 100).max(1);
-        let found = peak::densest(&self.scratch, instant, client);
-        self.instant = peak::worse(self.instant, found);
+        let peak = self.observe_windows(client);
+        if client.is_some() {
+            self.clients.set_last_peak(peak);
+        }
+        if let Some((limit, window)) = self.scope.quota() {
+            self.quality.observe(history, limit, window);
+            let found = peak::densest(&self.scratch, instant_ns(window), client);
+            self.instant = peak::worse(self.instant, found);
+        }
     }
 
-    /// One pass over the trailing window of W: its maximum, the time over the limit, the columns of the line.
-    fn observe_windows(&mut self, client: Option<u32>, limit: u64, window: u64) -> u64 {
+    /// One pass over the trailing window: its maximum, the time over the limit, the columns of the line.
+    fn observe_windows(&mut self, client: Option<u32>) -> u64 {
+        let limit = self.scope.limit.map_or(u128::MAX, u128::from);
+        let window = self.scope.shown_window();
         let mut best: Option<peak::Window> = None;
         let (excess, trailing) = (&mut self.excess, &mut self.trailing);
         let mut line = trailing.begin();
         admitted::segments(&self.scratch, window, |segment| {
-            if segment.units > u128::from(limit) {
+            if segment.units > limit {
                 excess.push(segment.from, segment.until);
             }
             best = peak::worse(best, peak::Window::of(&segment, client));
@@ -188,8 +197,8 @@ impl PolicyMetrics {
                 never: counts.never,
             },
             units: Units { offered: saturate(counts.units_offered), allowed: saturate(counts.units_allowed) },
-            peak: quota.map(|(limit, _)| peak::peak(self.peak, limit, closing.names)),
-            instant: quota.zip(scope.instant_ns()).map(|((limit, _), span)| peak::instant(self.instant, limit, span)),
+            peak: quota.map(|(limit, _)| peak::peak(self.peak, Some(limit), closing.names)),
+            instant: quota.map(|(limit, window)| peak::instant(self.instant, limit, instant_ns(window))),
             over_limit_time,
             over_limit_accepts: judged(self.quality.over_limit_accepts),
             needless_denials: judged(self.quality.needless_denials),
@@ -203,7 +212,9 @@ impl PolicyMetrics {
             series: self.series.finish(),
             details: Details {
                 by_client: scope.by_client,
-                trailing: quota.map(|_| self.trailing.finish()),
+                window_ns: scope.shown_window(),
+                peak: peak::peak(self.peak, scope.limit, closing.names),
+                trailing: self.trailing.finish(),
                 clients: tallies,
                 last_release_ns: counts.last_release_ns,
             },

@@ -156,12 +156,16 @@ pub struct Series {
 }
 
 /// What is not in the JSON report.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Details {
     /// Whether each client is limited on its own.
     pub by_client: bool,
+    /// The trailing window shown: W, or the one that all policies of the report share.
+    pub window_ns: u64,
+    /// The densest window of that length; without an overshoot where the policy has no single limit.
+    pub peak: Peak,
     /// The trailing window over time.
-    pub trailing: Option<Trailing>,
+    pub trailing: Trailing,
     /// What each client got, by index.
     pub clients: Vec<ClientTally>,
     /// The last release, in nanoseconds.

@@ -58,12 +58,12 @@ pub(super) fn densest(admitted: &[Admission], length: u64, client: Option<u32>) 
 }
 
 /// The report's `peak`. Nothing admitted is a peak of nothing.
-pub(super) fn peak(found: Option<Window>, limit: u64, names: &[Box<[u8]>]) -> Peak {
+pub(super) fn peak(found: Option<Window>, limit: Option<u64>, names: &[Box<[u8]>]) -> Peak {
     let name = |client: u32| names.get(client as usize).filter(|name| !name.is_empty());
     let client = found.and_then(|window| window.client);
     Peak {
         units: found.map_or(0, |window| saturate(window.units)),
-        overshoot: ratio(found.map_or(0, |window| window.units), u128::from(limit)),
+        overshoot: limit.and_then(|limit| ratio(found.map_or(0, |window| window.units), u128::from(limit))),
         start_ns: found.map(|window| window.start),
         end_ns: found.map(|window| window.end),
         client: client.and_then(name).map(|name| String::from_utf8_lossy(name).into_owned()),
