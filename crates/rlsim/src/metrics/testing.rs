@@ -37,7 +37,7 @@ pub(crate) fn report_in_parts(events: &[Event], policies: &[String], by_client: 
     let numbers = |policy: &Policy| {
         let quota = if policy.rules().len() == 1 { policy.rules()[0].quota() } else { None };
         let scope = Scope {
-            limit: quota.map(|quota| quota.limit()),
+            limit: quota.map(ratelimit_core::Quota::limit),
             window_ns: quota.map(|quota| quota.window().get()),
             burst: policy.rules()[0].burst(),
             start_ns: start,
