@@ -8,7 +8,7 @@ use super::scale::{Scale, round_ticks};
 use super::text::{Size, shorten, width};
 use crate::error::Result;
 use crate::metrics::Trailing;
-use crate::report::count;
+use crate::report::short_count;
 
 /// More window edges than this would be a grey wall.
 const MOST_EDGES: u64 = 40;
@@ -131,7 +131,7 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, panel: &Panel, frame: &Frame, top: i
     if let Some(limit) = panel.limit {
         let y = units.at(limit);
         canvas.line(vec![(left, y), (right, y)], 12, Ink::Limit)?;
-        canvas.text(&format!("limit {}", count(limit)), (right + 50, y + 45), Anchor::Start, Type::QUIET)?;
+        canvas.text(&format!("limit {}", short_count(limit)), (right + 50, y + 45), Anchor::Start, Type::QUIET)?;
     }
     canvas.line(trace_line(&panel.trailing, frame.time, units), 16, Ink::Black)?;
     stacked_steps(canvas, panel, frame, bars)?;
@@ -150,7 +150,7 @@ fn y_axis(canvas: &mut Canvas<'_>, scale: Scale, left: i32, ticks: &[u64]) -> Re
     for &tick in ticks {
         let y = scale.at(tick);
         canvas.line(vec![(left - 40, y), (left, y)], 8, Ink::Grey)?;
-        canvas.text(&count(tick), (left - 70, y + 45), Anchor::End, Type::QUIET)?;
+        canvas.text(&short_count(tick), (left - 70, y + 45), Anchor::End, Type::QUIET)?;
     }
     let (top, bottom) = scale.ends();
     canvas.line(vec![(left, top), (left, bottom)], 8, Ink::Grey)
