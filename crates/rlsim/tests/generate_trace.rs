@@ -1,40 +1,12 @@
 //! `rlsim generate` from the outside: options in, bytes out.
 
+mod generate_common;
+
 use std::io::{self, Write};
 
 use clap::Parser;
+use generate_common::{Typed, generate, shell_words, typed};
 use rlsim::error::Error;
-use rlsim::generate::GenerateArgs;
-
-#[derive(Parser)]
-#[command(no_binary_name = true)]
-struct Typed {
-    #[command(flatten)]
-    generate: GenerateArgs,
-}
-
-fn typed(text: &str) -> GenerateArgs {
-    Typed::try_parse_from(shell_words(text)).unwrap_or_else(|error| panic!("{text}: {error}")).generate
-}
-
-/// Splits on spaces, but not inside double quotes.
-fn shell_words(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    for (index, part) in text.split('"').enumerate() {
-        if index % 2 == 1 {
-            words.push(part.to_owned());
-        } else {
-            words.extend(part.split_whitespace().map(str::to_owned));
-        }
-    }
-    words
-}
-
-fn generate(text: &str) -> String {
-    let mut out = Vec::new();
-    typed(text).run(&mut out).unwrap_or_else(|error| panic!("{text}: {error}"));
-    String::from_utf8(out).unwrap()
-}
 
 /// FNV-1a: enough to notice one changed byte.
 fn hash(text: &str) -> u64 {
@@ -69,6 +41,11 @@ fn a_seed_gives_the_same_bytes_on_every_machine() {
         ("poisson --rate 50/s --duration 60s --clients 20 --seed 7", "59bec9826204a0c2"),
         ("poisson --rate 50/s --duration 60s --clients 20 --seed 8", "6fb2007aff5a5520"),
         ("poisson --rate 50/s --clients 1000 --zipf 1.2 --cost exp:200 --seed 7", "4a45741489092380"),
+        ("on-off --duration 10m --seed 3", "a9e827f5f00653d5"),
+        ("diurnal --duration 1h --day 1h --clients 5 --seed 3", "ff4867044ac1a7f2"),
+        ("ramp --seed 3", "d654ef86228c92f0"),
+        ("spike --clients 9 --cost 1*9,50*1 --abuser 3/s --seed 3", "7f6028d1be3c6e3f"),
+        ("cron --duration 1d --clients 30", "d5f0a1f5a78d3ae3"),
     ] {
         assert_eq!(format!("{:016x}", hash(&generate(command))), expected, "{command}");
     }

@@ -9,9 +9,9 @@ use clap::{Args, Parser};
 use super::clients::Clients;
 use super::costs::Costs;
 use super::mix::{Component, Mix, Row};
-use super::pattern::{Pattern, Period};
+use super::pattern::{Pattern, Period, Poisson};
 use super::random::Draws;
-use super::units::Span;
+use super::units::{Rate, Span};
 use crate::error::{Error, Result};
 
 /// Make a trace: traffic of a named pattern, as CSV on standard output
@@ -52,6 +52,9 @@ pub struct SourceArgs {
     /// Cost of a request: 5, 1..10, exp:MEAN, or COST*WEIGHT,... such as 1*95,100*5
     #[arg(long, global = true, default_value = "1")]
     pub cost: Costs,
+    /// One more client, the abuser, that sends at random times at this rate
+    #[arg(long, global = true, value_name = "RATE")]
+    pub abuser: Option<Rate>,
     /// What client names start with
     #[arg(long, global = true, default_value = "c")]
     pub prefix: String,
@@ -99,7 +102,14 @@ impl GenerateArgs {
             let added = parsed.map_err(|error| Error::usage(format!("in --add \"{text}\": {}", brief(&error))))?;
             Ok((added.pattern, added.source))
         });
-        iter::once(Ok((self.pattern.clone(), self.source.clone()))).chain(added).collect()
+        let typed = iter::once(Ok((self.pattern.clone(), self.source.clone()))).chain(added);
+        let mut sources = Vec::new();
+        for source in typed {
+            let source: (Pattern, SourceArgs) = source?;
+            let abuser = source.1.abuser.map(abuser);
+            sources.extend(iter::once(source).chain(abuser));
+        }
+        Ok(sources)
     }
 
     fn mix(&self, sources: &[(Pattern, SourceArgs)]) -> Result<impl Iterator<Item = Row> + use<>> {
@@ -147,6 +157,13 @@ impl SourceArgs {
     }
 }
 
+/// The extra component that `--abuser` stands for.
+fn abuser(rate: Rate) -> (Pattern, SourceArgs) {
+    let prefix = "abuser".to_owned();
+    let source = SourceArgs { clients: 1, zipf: None, cost: Costs::Constant(1), abuser: None, prefix };
+    (Pattern::Poisson(Poisson { rate }), source)
+}
+
 /// The command with every option written out: typed again, it gives the same bytes.
 impl fmt::Display for GenerateArgs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -169,6 +186,9 @@ impl fmt::Display for SourceArgs {
         }
         if !self.cost.is_unit() {
             write!(f, " --cost {}", self.cost)?;
+        }
+        if let Some(rate) = self.abuser {
+            write!(f, " --abuser {rate}")?;
         }
         if self.prefix == "c" { Ok(()) } else { write!(f, " --prefix {}", self.prefix) }
     }

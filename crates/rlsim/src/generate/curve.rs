@@ -9,22 +9,24 @@ use super::fixed::FRACTION_BITS;
 use super::random::Draws;
 use super::units::Rate;
 
-/// The level of the peak: levels are parts per million of the curve's peak rate.
-pub const FULL: u32 = 1_000_000;
+/// The level of the base rate itself: levels are parts per million of it.
+pub const BASE: u32 = 1_000_000;
+/// The highest level, 1000 times the base rate: below `2^30`.
+pub const HIGHEST: u32 = 1000 * BASE;
 
 /// A point that the curve goes through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Knot {
     /// Nanoseconds from the start.
     pub at: u64,
-    /// Parts per million of the peak rate, at most [`FULL`].
+    /// Parts per million of the base rate, at most [`HIGHEST`].
     pub level: u32,
 }
 
 /// A curve of rates, linear between knots. Two knots at one time are a step.
 #[derive(Debug, Clone)]
 pub struct Curve {
-    peak: Rate,
+    base: Rate,
     knots: Vec<Knot>,
     repeats: bool,
 }
@@ -32,26 +34,25 @@ pub struct Curve {
 impl Curve {
     /// The same rate for ever.
     pub fn flat(rate: Rate) -> Self {
-        Curve { peak: rate, knots: vec![Knot { at: 0, level: FULL }], repeats: false }
+        Curve { base: rate, knots: vec![Knot { at: 0, level: BASE }], repeats: false }
     }
 
     /// A curve through `knots`, whose last level then stays.
-    pub fn through(peak: Rate, knots: Vec<Knot>) -> Self {
-        Curve { peak, knots, repeats: false }
+    pub fn through(base: Rate, knots: Vec<Knot>) -> Self {
+        Curve { base, knots, repeats: false }
     }
 
     /// A curve through `knots` that starts over at the last of them.
-    pub fn repeating(peak: Rate, knots: Vec<Knot>) -> Self {
-        Curve { peak, knots, repeats: true }
+    pub fn repeating(base: Rate, knots: Vec<Knot>) -> Self {
+        Curve { base, knots, repeats: true }
     }
 
-    /// Random arrivals along this curve, as nanoseconds from the start, never decreasing. Constant memory.
-    pub fn arrivals(self, draws: Draws) -> PoissonArrivals {
+    /// Random arrivals along this curve before `until`, as nanoseconds from the start, never decreasing.
+    ///
+    /// Constant memory; time in proportion to the arrivals and the pieces of the curve.
+    pub fn arrivals(self, until: u64, draws: Draws) -> PoissonArrivals {
         let piece = Piece { start: 0, end: 0, from: 0, to: 0 };
-        let silent = self.knots.iter().all(|knot| knot.level == 0);
-        // Repeating silence would look for an arrival for ever.
-        let curve = if silent { Curve { knots: Vec::new(), ..self } } else { self };
-        PoissonArrivals { curve, draws, next_knot: 0, origin: 0, piece, now: 0, remainder: 0 }
+        PoissonArrivals { curve: self, until, draws, next_knot: 0, origin: 0, piece, now: 0, remainder: 0 }
     }
 }
 
@@ -68,6 +69,7 @@ struct Piece {
 #[derive(Debug, Clone)]
 pub struct PoissonArrivals {
     curve: Curve,
+    until: u64,
     draws: Draws,
     /// The knot that starts the next piece.
     next_knot: usize,
@@ -91,11 +93,13 @@ impl PoissonArrivals {
             None if self.curve.repeats && from.at > 0 => {
                 self.origin = start;
                 self.next_knot = 0;
-                // A repetition that does not move on would never end.
-                return start < u64::MAX && self.advance();
+                return start < self.until && self.advance();
             }
             None => (u64::MAX, from.level),
         };
+        if start >= self.until {
+            return false;
+        }
         self.piece = Piece { start, end, from: from.level, to };
         self.next_knot += 1;
         self.now = start;
@@ -109,9 +113,9 @@ impl PoissonArrivals {
         if highest == 0 {
             return None;
         }
-        // Below 2^46 * 2^55 * 2^20, and the remainder is below the divisor, at most 2^64 * 2^20 * 2^40.
-        let gap = u128::from(self.draws.exponential()) * u128::from(self.curve.peak.per()) * u128::from(FULL);
-        let unit = (u128::from(self.curve.peak.events()) * u128::from(highest)) << FRACTION_BITS;
+        // Below 2^46 * 2^55 * 2^20, and the remainder is below the divisor, at most 2^50 * 2^30 * 2^40.
+        let gap = u128::from(self.draws.exponential()) * u128::from(self.curve.base.per()) * u128::from(BASE);
+        let unit = (u128::from(self.curve.base.events()) * u128::from(highest)) << FRACTION_BITS;
         let gap = gap + self.remainder;
         let at = u128::from(self.now) + gap / unit;
         self.remainder = gap % unit;
@@ -124,7 +128,7 @@ impl PoissonArrivals {
         if from == to {
             return true;
         }
-        // 32 random bits times 20 times 64 stay within 128.
+        // 32 random bits times 30 times 64 stay within 128.
         let draw = u128::from(self.draws.bits() >> 32);
         let level = u128::from(from) * u128::from(end - at) + u128::from(to) * u128::from(at - start);
         draw * u128::from(from.max(to)) * u128::from(end - start) < level << 32
@@ -139,8 +143,8 @@ impl Iterator for PoissonArrivals {
             match self.candidate() {
                 Some(at) => {
                     self.now = at;
-                    if self.keeps(at) {
-                        return Some(at);
+                    if at >= self.until || self.keeps(at) {
+                        return Some(at).filter(|&at| at < self.until);
                     }
                 }
                 None if self.advance() => {}
@@ -157,7 +161,7 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     fn count(curve: Curve, until: u64) -> usize {
-        curve.arrivals(Draws::new(11, 0)).take_while(|&at| at < until).count()
+        curve.arrivals(until, Draws::new(11, 0)).count()
     }
 
     #[test]
@@ -170,7 +174,7 @@ mod tests {
     #[test]
     fn a_ramp_has_its_area_and_its_shape() {
         let rate = Rate::new(1000, SECOND).unwrap();
-        let knots = vec![Knot { at: 0, level: 0 }, Knot { at: 100 * SECOND, level: FULL }];
+        let knots = vec![Knot { at: 0, level: 0 }, Knot { at: 100 * SECOND, level: BASE }];
         let curve = Curve::through(rate, knots);
         let n = count(curve.clone(), 100 * SECOND);
         assert!(n.abs_diff(50_000) < 5 * 224, "{n}");
@@ -183,13 +187,12 @@ mod tests {
     fn steps_and_silence_repeat() {
         let rate = Rate::new(1000, SECOND).unwrap();
         let knots = vec![
-            Knot { at: 0, level: FULL },
-            Knot { at: SECOND, level: FULL },
+            Knot { at: 0, level: BASE },
+            Knot { at: SECOND, level: BASE },
             Knot { at: SECOND, level: 0 },
             Knot { at: 10 * SECOND, level: 0 },
         ];
-        let arrivals: Vec<u64> =
-            Curve::repeating(rate, knots).arrivals(Draws::new(3, 0)).take_while(|&at| at < 1000 * SECOND).collect();
+        let arrivals: Vec<u64> = Curve::repeating(rate, knots).arrivals(1000 * SECOND, Draws::new(3, 0)).collect();
         assert!(arrivals.iter().all(|at| at % (10 * SECOND) < SECOND));
         assert!(arrivals.len().abs_diff(100_000) < 5 * 316, "{}", arrivals.len());
         assert!(arrivals.is_sorted());
@@ -198,9 +201,10 @@ mod tests {
     #[test]
     fn a_curve_of_silence_or_nothing_ends() {
         let rate = Rate::new(1, SECOND).unwrap();
-        let silent = vec![Knot { at: 0, level: 0 }, Knot { at: 1, level: 0 }];
-        assert_eq!(Curve::through(rate, silent.clone()).arrivals(Draws::new(1, 0)).next(), None);
-        assert_eq!(Curve::repeating(rate, silent).arrivals(Draws::new(1, 0)).next(), None);
-        assert_eq!(Curve::through(rate, Vec::new()).arrivals(Draws::new(1, 0)).next(), None);
+        let silent = vec![Knot { at: 0, level: 0 }, Knot { at: SECOND, level: 0 }];
+        let first = |curve: Curve| curve.arrivals(1000 * SECOND, Draws::new(1, 0)).next();
+        assert_eq!(first(Curve::through(rate, silent.clone())), None);
+        assert_eq!(first(Curve::repeating(rate, silent)), None);
+        assert_eq!(first(Curve::through(rate, Vec::new())), None);
     }
 }

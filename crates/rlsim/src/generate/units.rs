@@ -13,8 +13,11 @@ const UNITS: [(&str, u64); 7] = [
     ("ns", 1),
 ];
 
-/// The longest period of a rate: 366 days. It keeps every product of the generator within 128 bits.
+/// The longest period of a rate: 366 days, below `2^55` ns. With [`MOST_EVENTS`] it keeps every product of the
+/// generator within 128 bits.
 const LONGEST_PERIOD: u64 = 366 * 86_400_000_000_000;
+/// The most events in one period of a rate, below `2^50`.
+const MOST_EVENTS: u64 = 1_000_000_000_000_000;
 
 /// A length of time in nanoseconds, typed as a whole number and a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -53,13 +56,16 @@ impl Rate {
     /// `events` every `per` nanoseconds.
     ///
     /// # Errors
-    /// When either is zero, or the period is longer than 366 days.
+    /// When either is zero, the period is longer than 366 days, or there are more than 10^15 events.
     pub fn new(events: u64, per: u64) -> Result<Self, String> {
         if events == 0 || per == 0 {
             return Err("a rate needs at least one event and a period above zero".into());
         }
         if per > LONGEST_PERIOD {
             return Err("the period of a rate is at most 366d".into());
+        }
+        if events > MOST_EVENTS {
+            return Err("a rate has at most 10^15 events in its period".into());
         }
         Ok(Rate { events, per })
     }
@@ -72,6 +78,13 @@ impl Rate {
     /// The period in nanoseconds.
     pub fn per(self) -> u64 {
         self.per
+    }
+
+    /// This rate as parts per million of `other`, rounded down.
+    pub fn parts_per_million_of(self, other: Rate) -> u128 {
+        // At most 2^50 * 2^55 * 2^20.
+        let (events, per) = (u128::from(self.events) * u128::from(other.per), u128::from(self.per));
+        events * 1_000_000 / (per * u128::from(other.events))
     }
 
     /// Events in `nanos` nanoseconds, rounded down.
@@ -124,7 +137,7 @@ mod tests {
             let why = text.parse::<Span>().unwrap_err();
             assert!(why.contains(text), "{why}");
         }
-        for text in ["", "50", "50/", "/s", "0/s", "5/0s", "5/367d", "x/s", "5/s/s"] {
+        for text in ["", "50", "50/", "/s", "0/s", "5/0s", "1000000000000001/s", "5/367d", "x/s", "5/s/s"] {
             let why = text.parse::<Rate>().unwrap_err();
             assert!(why.contains(text), "{why}");
         }

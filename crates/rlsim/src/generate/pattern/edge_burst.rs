@@ -12,7 +12,7 @@ use std::fmt;
 
 use clap::Args;
 
-use super::{Instants, Period};
+use super::{Instants, Period, share};
 use crate::error::{Error, Result};
 use crate::generate::units::{Rate, Span};
 
@@ -62,12 +62,6 @@ impl EdgeBurst {
         };
         Ok(Box::new(edges.flat_map(around)))
     }
-}
-
-/// `whole * part / parts`, rounded down, for `part <= parts`.
-fn share(whole: u64, part: u64, parts: u64) -> u64 {
-    // At most `whole`, so it fits.
-    u64::try_from(u128::from(whole) * u128::from(part) / u128::from(parts)).unwrap_or(whole)
 }
 
 impl fmt::Display for EdgeBurst {

@@ -25,7 +25,8 @@ impl Poisson {
 
 /// Random arrivals along a curve that starts with the period.
 pub(super) fn along(curve: Curve, period: Period, draws: Draws) -> Instants {
-    Box::new(curve.arrivals(draws).map_while(move |after| period.start.checked_add(after)))
+    let arrivals = curve.arrivals(period.end - period.start, draws);
+    Box::new(arrivals.map_while(move |after| period.start.checked_add(after)))
 }
 
 impl fmt::Display for Poisson {
