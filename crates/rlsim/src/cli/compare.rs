@@ -37,7 +37,7 @@ enum Target {
 pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
     let args = *args;
     let policies = policies(&args.policies)?;
-    let (inputs, mut options) = args.trace.into_parts()?;
+    let (inputs, mut options) = args.trace.into_parts();
     let exports = args.export.iter().map(|path| open_export(path)).collect::<Result<Vec<_>>>()?;
     let default_chart = default_chart(&exports, args.no_chart, &inputs);
     let bar = progress::bar();
