@@ -36,7 +36,6 @@ impl Type {
     pub(super) const TITLE: Type = Type { size: Size::Title, bold: true, ink: Ink::Black };
     pub(super) const HEADING: Type = Type { size: Size::Heading, bold: true, ink: Ink::Black };
     pub(super) const LABEL: Type = Type { size: Size::Label, bold: false, ink: Ink::Black };
-    pub(super) const STRONG: Type = Type { size: Size::Label, bold: true, ink: Ink::Black };
     pub(super) const QUIET: Type = Type { size: Size::Label, bold: false, ink: Ink::Grey };
 }
 

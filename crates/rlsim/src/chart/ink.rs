@@ -8,10 +8,14 @@ pub(super) enum Ink {
     Paper,
     /// Titles and the line that matters most.
     Black,
+    /// Words that stand on top of lines: with a rim of paper.
+    Rimmed,
     /// Labels of axes.
     Grey,
     /// Axes and window edges.
     Faint,
+    /// What lies between the smallest and the largest value of a line.
+    Band,
     /// Admitted units.
     Allowed,
     /// Denied units: hatched.
@@ -32,8 +36,10 @@ impl Ink {
         match self {
             Ink::Paper => (0xFF, 0xFF, 0xFF),
             Ink::Black => (0x11, 0x11, 0x11),
+            Ink::Rimmed => (0x11, 0x11, 0x12),
             Ink::Grey => (0x55, 0x55, 0x55),
             Ink::Faint => (0xCC, 0xCC, 0xCC),
+            Ink::Band => (0xB4, 0xB4, 0xB4),
             Ink::Allowed => (0x00, 0x72, 0xB2),
             Ink::Denied => (0xD5, 0x5E, 0x01),
             Ink::DeniedEdge => (0xD5, 0x5E, 0x00),

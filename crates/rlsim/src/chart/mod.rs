@@ -6,6 +6,8 @@
 mod canvas;
 mod clock;
 mod comparison;
+#[cfg(test)]
+mod gallery;
 mod ink;
 mod panel;
 mod scale;

@@ -5,10 +5,10 @@ use super::clock::TimeAxis;
 use super::comparison::{ComparisonChart, Panel, PeakMark};
 use super::ink::Ink;
 use super::scale::{Scale, round_ticks};
-use super::text::{Size, width};
+use super::text::{Size, shorten, width};
 use crate::error::Result;
 use crate::metrics::Trailing;
-use crate::report::count;
+use crate::report::short_count;
 
 /// More window edges than this would be a grey wall.
 const MOST_EDGES: u64 = 40;
@@ -28,12 +28,12 @@ impl Heights {
     /// Fewer panels are taller ones.
     pub(super) fn of(panels: i32) -> Self {
         let (line, bars) = match panels {
-            1 => (1900, 800),
-            2 => (1300, 560),
-            3 | 4 => (900, 420),
-            _ => (680, 340),
+            1 => (2400, 900),
+            2 => (1500, 600),
+            3 | 4 => (1000, 440),
+            _ => (780, 340),
         };
-        Heights { heading: 200, room_for_label: 190, line, gap: 70, bars, below: 170 }
+        Heights { heading: 200, room_for_label: 230, line, gap: 150, bars, below: 150 }
     }
 
     pub(super) fn total(&self) -> i32 {
@@ -58,16 +58,24 @@ impl Frame {
     pub(super) fn shared(chart: &ComparisonChart, time: Scale, axis: &TimeAxis, heights: Heights) -> Self {
         let top = |panel: &Panel| panel.trailing.hi.iter().copied().max().unwrap_or(0).max(panel.limit.unwrap_or(0));
         let limited = chart.panels.iter().filter(|panel| panel.limit.is_some()).map(top).max();
+        let all = chart.panels.iter().map(top).max().unwrap_or(1).max(1);
         let bins = chart.panels.iter().flat_map(|panel| (0..panel.series.allowed.len()).map(|bin| stack(panel, bin).2));
         Frame {
             time,
             view: chart.view,
             heights,
-            most_in_window: limited.or_else(|| chart.panels.iter().map(top).max()).unwrap_or(1).max(1),
+            most_in_window: limited.map_or(all, |limited| all.min(limited.saturating_mul(2)).max(1)),
             most_in_bin: bins.max().unwrap_or(1).max(1),
             ticks: axis.ticks.iter().map(|(at, _)| *at).collect(),
             edges: edges(chart),
         }
+    }
+}
+
+impl Frame {
+    /// Whether window edges are drawn.
+    pub(super) fn has_edges(&self) -> bool {
+        !self.edges.is_empty()
     }
 }
 
@@ -99,6 +107,12 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, panel: &Panel, frame: &Frame, top: i
     let bars_top = line_bottom + heights.gap;
     let bars_bottom = bars_top + heights.bars;
     canvas.text(&panel.title, (left, top + 150), Anchor::Start, Type::HEADING)?;
+    if !panel.quota.is_empty() {
+        let x = left + width(&panel.title, Size::Heading, true) + 60;
+        let room = right - x - width(&panel.summary, Size::Label, false) - 100;
+        let quota = shorten(&panel.quota, room.max(0), Size::Label, false);
+        canvas.text(&quota, (x, top + 150), Anchor::Start, Type::QUIET)?;
+    }
     canvas.text(&panel.summary, (right, top + 150), Anchor::End, Type::LABEL)?;
     for &edge in &frame.edges {
         let x = frame.time.at(edge);
@@ -109,6 +123,7 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, panel: &Panel, frame: &Frame, top: i
     y_axis(canvas, units, left, &round_ticks(frame.most_in_window, 3))?;
     let most = round_ticks(frame.most_in_bin, 2).last().copied().unwrap_or(0);
     y_axis(canvas, bars, left, &[most])?;
+    band(canvas, &panel.trailing, frame.time, units)?;
     if let Some(limit) = panel.limit {
         over(canvas, &panel.trailing, limit, frame.time, units)?;
     }
@@ -116,9 +131,9 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, panel: &Panel, frame: &Frame, top: i
     if let Some(limit) = panel.limit {
         let y = units.at(limit);
         canvas.line(vec![(left, y), (right, y)], 12, Ink::Limit)?;
-        canvas.text(&format!("limit {}", count(limit)), (right + 50, y + 42), Anchor::Start, Type::QUIET)?;
+        canvas.text(&format!("limit {}", short_count(limit)), (right + 50, y + 45), Anchor::Start, Type::QUIET)?;
     }
-    canvas.line(trace_line(&panel.trailing, frame.time, units), 18, Ink::Black)?;
+    canvas.line(trace_line(&panel.trailing, frame.time, units), 16, Ink::Black)?;
     stacked_steps(canvas, panel, frame, bars)?;
     canvas.line(vec![(left, bars_bottom), (right, bars_bottom)], 10, Ink::Grey)?;
     for &tick in &frame.ticks {
@@ -135,27 +150,56 @@ fn y_axis(canvas: &mut Canvas<'_>, scale: Scale, left: i32, ticks: &[u64]) -> Re
     for &tick in ticks {
         let y = scale.at(tick);
         canvas.line(vec![(left - 40, y), (left, y)], 8, Ink::Grey)?;
-        canvas.text(&count(tick), (left - 70, y + 42), Anchor::End, Type::QUIET)?;
+        canvas.text(&short_count(tick), (left - 70, y + 45), Anchor::End, Type::QUIET)?;
     }
     let (top, bottom) = scale.ends();
     canvas.line(vec![(left, top), (left, bottom)], 8, Ink::Grey)
 }
 
-/// The line of the trailing window: in each column from its smallest to its largest value, so no peak is lost.
+/// The line of the trailing window: the largest value of each column, so that no peak is lost. Below it, where the
+/// smallest differs, is the band.
 fn trace_line(trailing: &Trailing, time: Scale, units: Scale) -> Vec<(i32, i32)> {
     let mut points: Vec<(i32, i32)> = vec![(time.ends().0, units.at(0))];
+    let mut fallen = true;
     for (column, (&lo, &hi)) in trailing.lo.iter().zip(&trailing.hi).enumerate() {
         let (x, next) = column_edges(trailing, column, time);
-        let (low, high) = (units.at(lo), units.at(hi));
-        let last = points.last().map_or(low, |point| point.1);
-        // The nearer end first: a rise ends high, a fall ends low.
-        let ends = if (last - low).abs() <= (last - high).abs() { [low, high] } else { [high, low] };
-        for y in ends {
-            push_straight(&mut points, (x, y));
-        }
-        push_straight(&mut points, (next, ends[1]));
+        push_straight(&mut points, (x, units.at(hi)));
+        push_straight(&mut points, (next, units.at(hi)));
+        fallen = lo < hi;
+    }
+    // A line that ends in a fall shows it.
+    if let (true, Some(&(x, _)), Some(&lo)) = (fallen, points.last(), trailing.lo.last()) {
+        push_straight(&mut points, (x, units.at(lo)));
     }
     points
+}
+
+/// Fills from the smallest to the largest value of each column where they differ.
+fn band(canvas: &mut Canvas<'_>, trailing: &Trailing, time: Scale, units: Scale) -> Result<()> {
+    let mut run: Vec<usize> = Vec::new();
+    for column in 0..=trailing.hi.len() {
+        let differs = trailing.lo.get(column).zip(trailing.hi.get(column)).is_some_and(|(lo, hi)| lo < hi);
+        if differs {
+            run.push(column);
+        } else if !run.is_empty() {
+            let mut outline = Vec::new();
+            for &column in &run {
+                let (x, next) = column_edges(trailing, column, time);
+                push_straight(&mut outline, (x, units.at(trailing.hi[column])));
+                push_straight(&mut outline, (next, units.at(trailing.hi[column])));
+            }
+            let mut back = Vec::new();
+            for &column in run.iter().rev() {
+                let (x, next) = column_edges(trailing, column, time);
+                push_straight(&mut back, (next, units.at(trailing.lo[column])));
+                push_straight(&mut back, (x, units.at(trailing.lo[column])));
+            }
+            outline.extend(back);
+            canvas.polygon(outline, Ink::Band)?;
+            run.clear();
+        }
+    }
+    Ok(())
 }
 
 /// Appends a point, leaving out those in the middle of a straight line.
@@ -267,15 +311,17 @@ fn bracket(canvas: &mut Canvas<'_>, panel: &Panel, peak: &PeakMark, frame: &Fram
     }
     let y = units.at(peak.units) - 50;
     canvas.line(vec![(from, y + 40), (from, y), (to, y), (to, y + 40)], 14, Ink::Black)?;
-    let face = if panel.exceeds() { Type::STRONG } else { Type::LABEL };
-    let room = width(&peak.words, Size::Label, panel.exceeds());
+    let face = Type { size: Size::Label, bold: panel.exceeds(), ink: Ink::Rimmed };
+    let cut = if peak.units > frame.most_in_window { " (beyond the scale)" } else { "" };
+    let words = format!("{}{cut}", peak.words);
+    let room = width(&words, Size::Label, panel.exceeds());
     let middle = i32::midpoint(from, to).clamp(left + room / 2 + 30, (right - room / 2 - 30).max(left + room / 2 + 30));
     let mut base = y - 40;
     if let Some(limit) = panel.limit.map(|limit| units.at(limit)) {
         // Keep clear of the dashed line.
-        if (base - 110..base + 40).contains(&limit) {
+        if (base - 130..base + 40).contains(&limit) {
             base = limit - 40;
         }
     }
-    canvas.text(&peak.words, (middle, base), Anchor::Middle, face)
+    canvas.text(&words, (middle, base), Anchor::Middle, face)
 }

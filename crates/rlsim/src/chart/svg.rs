@@ -36,6 +36,14 @@ fn paint(body: &str, name: &str) -> String {
         &format!("stroke=\"{}\"", Ink::Limit.hex()),
         &format!("stroke=\"{}\" stroke-dasharray=\"60 40\"", Ink::Limit.hex()),
     )
+    .replace(
+        &format!("fill=\"{}\"", Ink::Rimmed.hex()),
+        &format!(
+            "fill=\"{}\" stroke=\"{}\" stroke-width=\"50\" stroke-linejoin=\"round\" paint-order=\"stroke\"",
+            Ink::Black.hex(),
+            Ink::Paper.hex()
+        ),
+    )
     .replace("stroke=\"none\" stroke=", "stroke=")
 }
 

@@ -18,6 +18,8 @@ mod numbers;
 mod peak;
 mod quality;
 mod series;
+#[cfg(test)]
+pub(crate) mod testing;
 mod trailing;
 
 pub use clients::ClientTally;

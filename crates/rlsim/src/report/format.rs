@@ -20,6 +20,22 @@ pub fn count(value: u64) -> String {
     grouped
 }
 
+/// A count in little room: three digits at most and a letter for thousands, millions and so on: `12.3k`, `9E`.
+pub fn short_count(value: u64) -> String {
+    const LETTERS: [(u64, &str); 6] = [
+        (1_000_000_000_000_000_000, "E"),
+        (1_000_000_000_000_000, "P"),
+        (1_000_000_000_000, "T"),
+        (1_000_000_000, "G"),
+        (1_000_000, "M"),
+        (1_000, "k"),
+    ];
+    match LETTERS.iter().find(|(unit, _)| value >= 10_000 && value >= *unit) {
+        Some(&(unit, letter)) => three_digits(value, unit) + letter,
+        None => value.to_string(),
+    }
+}
+
 /// A ratio with two decimals, rounded to the nearest, such as `1.09`. What is above 1 is never shown as 1.00.
 pub fn ratio(value: f64) -> String {
     let shown = format!("{value:.2}");
@@ -125,6 +141,12 @@ mod tests {
     #[test]
     fn counts_are_grouped_from_five_digits_on() {
         assert_eq!([count(0), count(1234), count(12345), count(1_234_567)], ["0", "1234", "12 345", "1 234 567"]);
+    }
+
+    #[test]
+    fn short_counts_fit_beside_an_axis() {
+        let rows = [0, 9_999, 10_000, 12_345, 2_000_000, u64::MAX];
+        assert_eq!(rows.map(short_count), ["0", "9999", "10k", "12.3k", "2M", "18.4E"]);
     }
 
     #[test]

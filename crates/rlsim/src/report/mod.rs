@@ -9,7 +9,7 @@ mod table;
 
 pub use csv::csv;
 pub use finding::{finding, headline};
-pub use format::{count, duration, policy_title, quota, ratio, shell};
+pub use format::{count, duration, policy_title, quota, ratio, shell, short_count};
 pub use json::json;
 pub use markdown::markdown;
 pub use table::table;
