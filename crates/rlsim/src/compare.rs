@@ -43,11 +43,13 @@ impl Comparison {
             };
             found.map(|replayed| replayed.observer.units())
         };
-        let closings: Vec<Option<u64>> =
-            self.policies.iter().map(|named| named.quota().and_then(log_units)).collect();
-        let numbers = self.policies.iter().zip(replayed).zip(closings).filter_map(|((named, replayed), log_units)| {
-            numbers(named, replayed, log_units, trace)
-        });
+        let closings: Vec<Option<u64>> = self.policies.iter().map(|named| named.quota().and_then(log_units)).collect();
+        let numbers = self
+            .policies
+            .iter()
+            .zip(replayed)
+            .zip(closings)
+            .filter_map(|((named, replayed), log_units)| numbers(named, replayed, log_units, trace));
         Report::new(self.meta(trace), numbers.collect())
     }
 
@@ -176,4 +178,3 @@ fn units(trace: &Trace) -> u64 {
         Costs::Each(costs) => costs.iter().fold(0, |sum, cost| sum.saturating_add(*cost)),
     }
 }
-

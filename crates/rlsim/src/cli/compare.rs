@@ -10,13 +10,13 @@ use serde::Deserialize;
 
 use super::args::{ByArg, CompareArgs, PolicyArgs};
 use super::{left_out, output, progress};
+use crate::chart;
 use crate::cli::Output;
 use crate::compare::Comparison;
 use crate::error::{Error, Result};
 use crate::replay::{By, NamedPolicy, default_policies, parse_named, unique_names};
 use crate::report::{self, Report};
 use crate::trace::{self, Input, Trace};
-use crate::chart;
 
 /// What an export holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,8 +94,8 @@ pub(super) fn policies(args: &PolicyArgs) -> Result<Vec<NamedPolicy>> {
     let mut parsed = args.policy.iter().map(|text| parse_named(text)).collect::<Result<Vec<_>>>()?;
     for path in &args.policies {
         for entry in read_policies(path)? {
-            let (named, policy) = parse_named(&entry.policy)
-                .map_err(|error| Error::usage(format!("{}: {error}", path.display())))?;
+            let (named, policy) =
+                parse_named(&entry.policy).map_err(|error| Error::usage(format!("{}: {error}", path.display())))?;
             parsed.push((entry.name.or(named), policy));
         }
     }
@@ -116,8 +116,7 @@ struct PolicyEntry {
 }
 
 fn read_policies(path: &Path) -> Result<Vec<PolicyEntry>> {
-    let text =
-        std::fs::read_to_string(path).map_err(|error| Error::failed(format!("{}: {error}", path.display())))?;
+    let text = std::fs::read_to_string(path).map_err(|error| Error::failed(format!("{}: {error}", path.display())))?;
     let file: PolicyFile = toml::from_str(&text).map_err(|error| {
         Error::failed(format!(
             "{}: {error}expected tables such as\n  [[policy]]\n  name = \"login\"\n  policy = \"token-bucket:5/1m\"",
@@ -158,7 +157,9 @@ fn default_chart(exports: &[(Kind, Target)], no_chart: bool, inputs: &[Input]) -
     match Output::create(&path) {
         Ok(chart) => Some(chart),
         Err(error) => {
-            output::talk(&format!("rlsim: no chart: {error} (--export FILE.svg writes it elsewhere, --no-chart leaves it)"));
+            output::talk(&format!(
+                "rlsim: no chart: {error} (--export FILE.svg writes it elsewhere, --no-chart leaves it)"
+            ));
             None
         }
     }
@@ -204,14 +205,17 @@ fn write(target: Target, content: &str) -> Result<()> {
 fn tell(trace: &Trace, policies: &[NamedPolicy]) {
     let facts = &trace.facts;
     output::talk(&format!(
-        "read {} rows ({}): {} events, {} bad, {} blank, {} skipped; {} clients",
+        "read {} rows ({}): {} events, {} bad, {} blank, {} skipped; {}",
         report::count(facts.rows),
         facts.format,
         report::count(facts.events),
         report::count(facts.bad),
         report::count(facts.blank),
         report::count(facts.skipped),
-        report::count(trace.names.len() as u64),
+        match trace.names.len() as u64 {
+            1 => "1 client".to_owned(),
+            clients => format!("{} clients", report::count(clients)),
+        },
     ));
     for note in &facts.notes {
         output::talk(&format!("note: {note}"));

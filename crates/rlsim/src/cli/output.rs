@@ -9,12 +9,12 @@ use tempfile::{NamedTempFile, TempPath};
 use crate::error::{Error, Result};
 
 /// Says something on stderr. Nothing is lost when nobody listens.
-pub fn talk(message: &str) {
+pub(super) fn talk(message: &str) {
     let _ = writeln!(io::stderr().lock(), "{message}");
 }
 
 /// Runs `write` on a buffered stdout. A reader that has gone away is no error.
-pub fn to_stdout(write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+pub(super) fn to_stdout(write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
     write(&mut out)?;
     match out.flush() {
@@ -24,7 +24,7 @@ pub fn to_stdout(write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()>
 }
 
 /// Writes text to stdout.
-pub fn print(text: &str) -> Result<()> {
+pub(super) fn print(text: &str) -> Result<()> {
     to_stdout(|out| match out.write_all(text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::failed(format!("stdout: {error}"))),
         _ => Ok(()),
@@ -48,9 +48,8 @@ impl Output {
     /// # Errors
     /// [`Error::Failed`] that names the path and what stands in the way.
     pub fn create(path: &Path) -> Result<Self> {
-        let refused = |why: &dyn std::fmt::Display| {
-            Error::failed(format!("{}: cannot be written: {why}", path.display()))
-        };
+        let refused =
+            |why: &dyn std::fmt::Display| Error::failed(format!("{}: cannot be written: {why}", path.display()));
         if path.is_dir() {
             return Err(refused(&"it is a directory, expected the path of a file"));
         }
@@ -95,7 +94,7 @@ fn pending<R>(change: impl FnOnce(&mut Vec<PathBuf>) -> R) -> R {
 }
 
 /// On Ctrl-C: removes temporary files and ends with the customary code 130.
-pub fn clean_up_when_interrupted() {
+pub(super) fn clean_up_when_interrupted() {
     let clean_up = || {
         pending(|paths| {
             for path in paths.drain(..) {
