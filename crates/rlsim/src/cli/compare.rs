@@ -57,7 +57,7 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
             ByArg::Global => By::Global,
         },
         threads: args.threads.unwrap_or_else(cores),
-        command: words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        command: command(words),
     };
     let report = comparison.run(&trace);
     if !exports.iter().any(|(_, target)| matches!(target, Target::Stdout)) {
@@ -70,6 +70,12 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
         write(Target::File(chart), &render(Kind::Svg, &report)?)?;
     }
     Ok(())
+}
+
+/// The words of the command; the program is called by its name, wherever it lies.
+fn command(words: &[OsString]) -> Vec<String> {
+    let options = words.iter().skip(1).map(|word| word.to_string_lossy().into_owned());
+    std::iter::once("rlsim".to_owned()).chain(options).collect()
 }
 
 fn cores() -> NonZeroUsize {
@@ -222,7 +228,7 @@ fn tell(trace: &Trace, policies: &[NamedPolicy]) {
     }
     let coarse = policies
         .iter()
-        .filter_map(|named| named.quota())
+        .filter_map(NamedPolicy::quota)
         .map(|quota| quota.window().get())
         .find(|window| *window < facts.resolution_ns);
     if let Some(window) = coarse {

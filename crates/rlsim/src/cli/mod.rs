@@ -20,13 +20,13 @@ pub use output::Output;
 use crate::error::{Error, Result};
 
 /// Runs the program on its words, the first being its own name.
-pub fn run(words: Vec<OsString>) -> ExitCode {
+pub fn run(words: &[OsString]) -> ExitCode {
     output::clean_up_when_interrupted();
-    let cli = match Cli::try_parse_from(&words) {
+    let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
         Err(error) => return not_parsed(&error),
     };
-    match dispatch(cli, &words) {
+    match dispatch(cli, words) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             output::talk(&format!("rlsim: {error}"));
