@@ -109,7 +109,8 @@ impl Bucket {
     }
 
     /// The decision in 64 bits: the capacity is below 2^62 parts, the recorded level below 2^64.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "the hot path of both buckets: a call costs as much as the decision")]
+    #[inline(always)]
     fn decide_narrow(&self, capacity: u64, state: &mut BucketState, now: u64, cost: u64) -> Decision {
         let effective = state.effective(now);
         let behind = effective - now;
