@@ -44,6 +44,11 @@ impl<P: Algorithm> Cell<P> {
         self.policy.is_fresh(&self.state, now)
     }
 
+    pub(crate) fn migrate(&mut self, policy: P, now: Nanos) {
+        self.state = policy.migrate(&self.policy, &self.state, now);
+        self.policy = policy;
+    }
+
     pub(crate) fn reset(&mut self) {
         self.state = self.policy.fresh();
     }

@@ -105,6 +105,24 @@ impl<P: Algorithm, C: Clock> Limiter<P, C> {
         lock(&self.cell).reset();
     }
 
+    /// The policy.
+    pub fn policy(&self) -> P
+    where
+        P: Clone,
+    {
+        lock(&self.cell).policy.clone()
+    }
+
+    /// Changes the policy while others decide. What was used stays used; see [`Algorithm::migrate`].
+    pub fn set_policy(&self, policy: P) {
+        self.set_policy_at(policy, self.clock.now());
+    }
+
+    /// [`set_policy`](Self::set_policy) at `now`.
+    pub fn set_policy_at(&self, policy: P, now: Nanos) {
+        lock(&self.cell).migrate(policy, now);
+    }
+
     /// Whether nothing that was used still counts at `now`.
     pub fn is_fresh_at(&self, now: Nanos) -> bool {
         lock(&self.cell).is_fresh(now)

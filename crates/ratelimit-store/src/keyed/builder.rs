@@ -17,12 +17,19 @@ pub struct Builder<P, K = Fingerprint, C = SystemClock> {
     policy: P,
     max_clients: usize,
     clock: C,
+    shadow: bool,
     form: PhantomData<K>,
 }
 
 impl<P: Algorithm> Builder<P> {
     pub(super) fn new(policy: P) -> Self {
-        Builder { policy, max_clients: DEFAULT_MAX_CLIENTS, clock: SystemClock::new(), form: PhantomData }
+        Builder {
+            policy,
+            max_clients: DEFAULT_MAX_CLIENTS,
+            clock: SystemClock::new(),
+            shadow: false,
+            form: PhantomData,
+        }
     }
 }
 
@@ -33,14 +40,22 @@ impl<P: Algorithm, K: KeyForm, C: Clock> Builder<P, K, C> {
         Builder { max_clients, ..self }
     }
 
+    /// Shadow mode, to try a limit on live traffic: decides, charges and counts as always, but everything passes.
+    /// [`KeyedLimiter::stats`] says what would have been denied, [`KeyedLimiter::peek`] who would be.
+    pub fn shadow(self, shadow: bool) -> Self {
+        Builder { shadow, ..self }
+    }
+
     /// Keeps the keys themselves, and not only fingerprints of them: see [`Exact`].
     pub fn exact_keys(self) -> Builder<P, Exact, C> {
-        Builder { policy: self.policy, max_clients: self.max_clients, clock: self.clock, form: PhantomData }
+        let Builder { policy, max_clients, clock, shadow, form: _ } = self;
+        Builder { policy, max_clients, clock, shadow, form: PhantomData }
     }
 
     /// Reads the time from `clock`.
     pub fn clock<D: Clock>(self, clock: D) -> Builder<P, K, D> {
-        Builder { policy: self.policy, max_clients: self.max_clients, clock, form: PhantomData }
+        let Builder { policy, max_clients, clock: _, shadow, form } = self;
+        Builder { policy, max_clients, clock, shadow, form }
     }
 
     /// The limiter.
@@ -48,6 +63,10 @@ impl<P: Algorithm, K: KeyForm, C: Clock> Builder<P, K, C> {
     where
         P: Clone,
     {
-        KeyedLimiter { table: Arc::new(Table::new(self.policy, self.max_clients)), clock: self.clock }
+        KeyedLimiter {
+            table: Arc::new(Table::new(self.policy, self.max_clients)),
+            clock: self.clock,
+            shadow: self.shadow,
+        }
     }
 }
