@@ -92,8 +92,8 @@ pub struct CompareArgs {
     /// What decides
     #[arg(long, value_enum, default_value = "flat")]
     pub engine: EngineArg,
-    /// Write a file too, its kind by its ending: .svg .png .html .json .csv .md ; `-` is the report as JSON on stdout,
-    /// `-.csv` and `-.md` likewise; repeatable
+    /// Write a file too, its kind by its ending: .svg .png .html .json .csv .md; `-` is JSON on stdout instead of the
+    /// table, `csv:-` CSV there; repeatable
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub export: Vec<PathBuf>,
     /// Write no chart
