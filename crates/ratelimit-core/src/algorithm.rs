@@ -64,7 +64,7 @@ pub trait Algorithm {
     /// rolled past count no more, so that giving them back has no effect, and a bucket never holds more than its burst.
     fn refund(&self, state: &mut Self::State, cost: u64);
 
-    /// Units in use at `now`, rounded up, debt included.
+    /// Units in use at `now`, rounded up, debt included; 0 if and only if the state is fresh.
     fn used(&self, state: &Self::State, now: Nanos) -> u64;
 
     /// Whether the state answers like a fresh one at every time from `now` on, so that it may be forgotten.

@@ -232,6 +232,10 @@ impl Algorithm for SlidingCounter {
     }
 
     fn used(&self, state: &SlidingCounterState, now: Nanos) -> u64 {
+        // A rest of less than one unit counts in no decision: the state is fresh, and a migration carries nothing over.
+        if self.is_fresh(state, now) {
+            return 0;
+        }
         let current = self.rolled(state, now.get());
         let share = u128::from(self.window() - now.get().saturating_sub(current.start));
         // At most `prev`, since the share is at most the window.
@@ -337,6 +341,16 @@ mod tests {
                 Deny { at: u64::MAX, cost: 1, retry: 1, remaining: 0 },
             ],
         );
+    }
+
+    #[test]
+    fn a_rest_below_one_unit_is_not_in_use() {
+        let policy = SlidingCounter::per(10, Duration::from_nanos(100)).unwrap();
+        let mut state = policy.fresh();
+        policy.decide(&mut state, Nanos::new(0), 2);
+        // floor(2 * 50 / 100) = 1, and then floor(2 * 49 / 100) = 0.
+        assert_eq!((policy.used(&state, Nanos::new(150)), policy.is_fresh(&state, Nanos::new(150))), (1, false));
+        assert_eq!((policy.used(&state, Nanos::new(151)), policy.is_fresh(&state, Nanos::new(151))), (0, true));
     }
 
     #[test]

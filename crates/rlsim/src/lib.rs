@@ -13,6 +13,7 @@
 
 pub mod chart;
 pub mod cli;
+pub mod compare;
 pub mod error;
 pub mod generate;
 pub mod metrics;

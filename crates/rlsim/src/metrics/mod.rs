@@ -165,6 +165,11 @@ impl PolicyMetrics {
         best.map_or(0, |window| saturate(window.units))
     }
 
+    /// Units admitted so far.
+    pub fn units_allowed(&self) -> u128 {
+        self.counts.units_allowed
+    }
+
     /// Adds another accumulator of the same scope. Merging chunks in a fixed order gives the same numbers as one pass.
     pub fn merge(&mut self, other: Self) {
         self.counts.merge(&other.counts);
