@@ -81,6 +81,7 @@ fn a_chart_is_written_by_default_and_not_otherwise() {
     assert!(stderr(&output).lines().any(|line| line == "wrote burst-compare.svg"), "{}", stderr(&output));
     let chart = std::fs::read_to_string(folder.path().join("burst-compare.svg")).unwrap();
     assert!(chart.starts_with("<svg") && chart.contains("200 in 0.2 s = 2.0x"));
+    roxmltree::Document::parse(&chart).expect("a browser that opens the file by itself reads it as strict XML");
     let again = tempfile::tempdir().unwrap();
     rlsim(again.path(), "compare --trace {traces}/burst.csv --threads 1");
     assert_eq!(std::fs::read_to_string(again.path().join("burst-compare.svg")).unwrap(), chart);
