@@ -94,7 +94,9 @@ impl Case {
             parts[i % self.parts].observe(&history);
         }
         let mut total = PolicyMetrics::new(&scope);
-        parts.into_iter().for_each(|part| total.merge(part));
+        for part in parts {
+            total.merge(part);
+        }
         let identity = Identity { name: "p".into(), policy: "p".into(), algorithm: "p".into() };
         let names: Vec<Box<[u8]>> = (0..CLIENTS).map(|client| client.to_string().into_bytes().into()).collect();
         total.finish(identity, &Closing { log_units: Some(7), state_bytes: Some(16), names: &names })
