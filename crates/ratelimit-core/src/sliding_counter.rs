@@ -232,14 +232,13 @@ impl Algorithm for SlidingCounter {
     }
 
     fn used(&self, state: &SlidingCounterState, now: Nanos) -> u64 {
-        // A rest of less than one unit counts in no decision: the state is fresh, and a migration carries nothing over.
-        if self.is_fresh(state, now) {
-            return 0;
-        }
         let current = self.rolled(state, now.get());
+        let window = u128::from(self.window());
         let share = u128::from(self.window() - now.get().saturating_sub(current.start));
-        // At most `prev`, since the share is at most the window.
-        let carried = (u128::from(current.prev) * share).div_ceil(u128::from(self.window())) as u64;
+        let product = u128::from(current.prev) * share;
+        // A rest of less than one unit counts in no decision from here on, so a migration carries nothing over for it.
+        // At most `prev` otherwise, since the share is at most the window.
+        let carried = if product < window { 0 } else { product.div_ceil(window) as u64 };
         current.cur.saturating_add(carried)
     }
 
