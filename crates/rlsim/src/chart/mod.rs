@@ -9,9 +9,12 @@ mod comparison;
 #[cfg(test)]
 mod gallery;
 mod ink;
+mod page;
 mod panel;
 mod scale;
 mod svg;
 mod text;
+mod traffic;
 
 pub use comparison::{ComparisonChart, Panel, PeakMark, comparison};
+pub use traffic::traffic;
