@@ -49,8 +49,10 @@ pub enum ByArg {
 /// What decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum EngineArg {
-    /// The algorithms on flat arrays
+    /// The algorithms on flat arrays, client by client
     Flat,
+    /// The store of a service, event by event: the same report, but for `state_bytes`
+    Keyed,
 }
 
 /// Shells that completions are made for.
