@@ -19,4 +19,5 @@ pub mod generate;
 pub mod metrics;
 pub mod replay;
 pub mod report;
+pub mod sim;
 pub mod trace;

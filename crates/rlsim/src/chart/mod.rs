@@ -13,5 +13,7 @@ mod panel;
 mod scale;
 mod svg;
 mod text;
+mod timeline;
 
 pub use comparison::{ComparisonChart, Panel, PeakMark, comparison};
+pub use timeline::{TimelineChart, TimelinePanel, timeline};
