@@ -4,9 +4,11 @@ use std::num::NonZeroUsize;
 
 use ratelimit_core::{Policy, Quota, Rule, SlidingLog};
 
-use crate::metrics::{Closing, Identity, Layout, PolicyMetrics, PolicyNumbers, Scope};
+use crate::metrics::{
+    Closing, Identity, Layout, OfferedEnvelope, PolicyMetrics, PolicyNumbers, Scope, envelope_lengths,
+};
 use crate::replay::{By, History, NamedPolicy, Observer, Replayed, replay};
-use crate::report::{Meta, Report, TraceMeta};
+use crate::report::{Meta, Offered, Report, TraceMeta};
 use crate::trace::{Costs, Trace};
 
 /// What to replay and how.
@@ -18,6 +20,8 @@ pub struct Comparison {
     pub by: By,
     /// How many threads to use; the report does not depend on it.
     pub threads: NonZeroUsize,
+    /// Whether to measure burst envelopes, which takes a pass over what was admitted for each of some forty lengths.
+    pub envelope: bool,
     /// The command that gives this report again, word by word.
     pub command: Vec<String>,
 }
@@ -26,15 +30,24 @@ impl Comparison {
     /// Replays the trace under all policies. Linear in the number of events, for each policy.
     pub fn run(&self, trace: &Trace) -> Report {
         let baselines = self.missing_logs();
-        let policies: Vec<Policy> =
-            self.policies.iter().map(|named| named.policy).chain(baselines.iter().copied().map(log)).collect();
+        let lengths = self.envelope_lengths(trace);
+        let everything = (!lengths.is_empty()).then(|| Rule::Unlimited.into());
+        let policies: Vec<Policy> = self
+            .policies
+            .iter()
+            .map(|named| named.policy)
+            .chain(baselines.iter().copied().map(log))
+            .chain(everything)
+            .collect();
         let scopes: Vec<Scope> = self.policies.iter().map(|named| self.scope(named, trace)).collect();
         let watch = |i: usize| match scopes.get(i) {
             Some(scope) => Watch::Metrics(Box::new(PolicyMetrics::new(scope))),
-            None => Watch::Units(0),
+            None if i < scopes.len() + baselines.len() => Watch::Units(0),
+            None => Watch::Offered(Box::new(OfferedEnvelope::new(&lengths))),
         };
         let mut replayed = replay(trace, self.by, &policies, self.threads.get(), watch);
-        let hidden = replayed.split_off(self.policies.len());
+        let mut hidden = replayed.split_off(self.policies.len());
+        let offered = hidden.split_off(baselines.len()).pop().and_then(|replayed| replayed.observer.offered());
         let log_units = |quota: Quota| {
             let shown = self.policies.iter().position(|named| named.policy == log(quota));
             let found = match shown {
@@ -50,7 +63,9 @@ impl Comparison {
             .zip(replayed)
             .zip(closings)
             .filter_map(|((named, replayed), log_units)| numbers(named, replayed, log_units, trace));
-        Report::new(self.meta(trace), numbers.collect())
+        let mut report = Report::new(self.meta(trace), numbers.collect());
+        report.offered = offered;
+        report
     }
 
     /// Quotas whose sliding log, the yardstick of efficiency, is not among the policies.
@@ -77,7 +92,19 @@ impl Comparison {
             clients: trace.names.len() as u64,
             by_client: self.by == By::Client,
             layout: Layout::new(start_ns, end_ns, shown),
+            envelope: self.envelope_lengths(trace),
         }
+    }
+
+    /// Lengths of the burst envelopes, the same for all policies; none when they are not wanted.
+    fn envelope_lengths(&self, trace: &Trace) -> Vec<u64> {
+        if !self.envelope {
+            return Vec::new();
+        }
+        let (start_ns, end_ns) = span(trace);
+        let windows: Vec<u64> =
+            self.policies.iter().filter_map(NamedPolicy::quota).map(|quota| quota.window().get()).collect();
+        envelope_lengths(trace.facts.resolution_ns, end_ns - start_ns, &windows)
     }
 
     fn meta(&self, trace: &Trace) -> Meta {
@@ -108,10 +135,11 @@ impl Comparison {
     }
 }
 
-/// What is watched during a replay: everything, or only the units of a yardstick that is not shown.
+/// What is watched during a replay: everything, only the units of a yardstick that is not shown, or what was asked for.
 enum Watch {
     Metrics(Box<PolicyMetrics>),
     Units(u128),
+    Offered(Box<OfferedEnvelope>),
 }
 
 impl Watch {
@@ -120,8 +148,16 @@ impl Watch {
         let units = match self {
             Watch::Metrics(metrics) => metrics.units_allowed(),
             Watch::Units(units) => *units,
+            Watch::Offered(_) => 0,
         };
         u64::try_from(units).unwrap_or(u64::MAX)
+    }
+
+    fn offered(self) -> Option<Offered> {
+        match self {
+            Watch::Offered(offered) => offered.finish().map(|envelope| Offered { envelope }),
+            Watch::Metrics(_) | Watch::Units(_) => None,
+        }
     }
 }
 
@@ -133,6 +169,7 @@ impl Observer for Watch {
                 let admitted = history.iter().filter(|outcome| outcome.release().is_some());
                 *units += admitted.map(|outcome| u128::from(outcome.cost)).sum::<u128>();
             }
+            Watch::Offered(offered) => offered.observe(history),
         }
     }
 
@@ -140,8 +177,9 @@ impl Observer for Watch {
         match (self, later) {
             (Watch::Metrics(metrics), Watch::Metrics(later)) => metrics.merge(*later),
             (Watch::Units(units), Watch::Units(later)) => *units += later,
+            (Watch::Offered(offered), Watch::Offered(later)) => offered.merge(&later),
             // A policy is watched in one way throughout.
-            (Watch::Metrics(_), Watch::Units(_)) | (Watch::Units(_), Watch::Metrics(_)) => {}
+            (Watch::Metrics(_) | Watch::Units(_) | Watch::Offered(_), _) => {}
         }
     }
 }

@@ -57,6 +57,7 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
             ByArg::Global => By::Global,
         },
         threads: args.threads.unwrap_or_else(cores),
+        envelope: exports.iter().any(|(kind, _)| *kind == Kind::Json),
         command: command(words),
     };
     let report = comparison.run(&trace);

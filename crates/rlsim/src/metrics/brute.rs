@@ -1,7 +1,9 @@
 //! Every metric against brute force: definitions evaluated as they read, instant by instant, on arbitrary histories
 //! (arbitrary answers, not those of a limiter).
 
-use super::{ClientTally, Closing, Identity, Layout, PolicyMetrics, PolicyNumbers, Scope};
+use super::{
+    ClientTally, Closing, Identity, Layout, OfferedEnvelope, PolicyMetrics, PolicyNumbers, Scope, envelope_lengths,
+};
 use crate::replay::{CostColumn, History, Subject, Verdict};
 use proptest::prelude::*;
 
@@ -62,6 +64,7 @@ impl Case {
             clients: u64::from(CLIENTS),
             by_client: self.by_client,
             layout: Layout::new(start, end, Some(self.window)),
+            envelope: envelope_lengths(1, end - start, &[self.window]),
         }
     }
 
@@ -187,6 +190,31 @@ proptest! {
         let instant = numbers.instant.expect("there is a quota");
         prop_assert_eq!(instant.span_ns, (case.window / 100).max(1));
         prop_assert_eq!(instant.units, densest(&case, instant.span_ns).map_or(0, |found| found.0));
+    }
+
+    #[test]
+    fn the_envelope_is_the_densest_window_of_each_length(case in case()) {
+        let envelope = case.numbers().envelope.expect("lengths were asked for");
+        prop_assert_eq!(envelope.iter().map(|point| point.0).collect::<Vec<_>>(), case.scope().envelope);
+        for (length, units) in envelope {
+            prop_assert_eq!(units, densest(&case, length).map_or(0, |found| found.0), "length {}", length);
+        }
+    }
+
+    #[test]
+    fn the_offered_envelope_is_that_of_everything_allowed_at_once(case in case()) {
+        let lengths = case.scope().envelope;
+        let mut offered = OfferedEnvelope::new(&lengths);
+        for events in case.subjects() {
+            let at: Vec<_> = events.iter().map(|event| event.at).collect();
+            let cost: Vec<_> = events.iter().map(|event| event.cost).collect();
+            let verdict: Vec<_> = events.iter().map(|event| event.verdict).collect();
+            let cost = CostColumn::Each(&cost);
+            offered.observe(&History { at: &at, cost, subject: Subject::One(0), verdict: &verdict });
+        }
+        let allow = |event: &Event| Event { verdict: Verdict::Allowed { delay: 0 }, ..*event };
+        let allowed = Case { events: case.events.iter().map(allow).collect(), ..case };
+        prop_assert_eq!(offered.finish(), allowed.numbers().envelope);
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod admitted;
 mod brute;
 mod clients;
 mod delay;
+mod envelope;
 mod excess;
 mod fairness;
 mod layout;
@@ -25,6 +26,7 @@ pub(crate) mod testing;
 mod trailing;
 
 pub use clients::ClientTally;
+pub use envelope::envelope_lengths;
 pub use layout::Layout;
 pub use numbers::{Clients, Delay, Details, Identity, Instant, Peak, PolicyNumbers, Requests, Series, Trailing, Units};
 
@@ -49,6 +51,9 @@ pub struct Scope {
     pub by_client: bool,
     /// Bins of the series and columns of the trailing line. The same for all policies of a report.
     pub layout: Layout,
+    /// Lengths of the burst envelope in nanoseconds, rising; see [`envelope_lengths`]. Empty leaves it out: it takes a
+    /// pass over the releases for each length.
+    pub envelope: Vec<u64>,
 }
 
 impl Scope {
@@ -92,7 +97,38 @@ pub struct PolicyMetrics {
     clients: clients::Tallies,
     series: series::Bins,
     trailing: trailing::Columns,
+    envelope: envelope::Envelope,
     scratch: Vec<admitted::Admission>,
+}
+
+/// The burst envelope of what was asked for, whatever became of it: the curve to compare a policy's with.
+#[derive(Debug)]
+pub struct OfferedEnvelope {
+    envelope: envelope::Envelope,
+    scratch: Vec<admitted::Admission>,
+}
+
+impl OfferedEnvelope {
+    /// An empty accumulator for these lengths.
+    pub fn new(lengths: &[u64]) -> Self {
+        OfferedEnvelope { envelope: envelope::Envelope::new(lengths), scratch: Vec::new() }
+    }
+
+    /// Takes in all events of a history, at their arrival.
+    pub fn observe(&mut self, history: &History<'_>) {
+        admitted::collect_offered(history, &mut self.scratch);
+        self.envelope.observe(&self.scratch);
+    }
+
+    /// Adds another accumulator of the same lengths.
+    pub fn merge(&mut self, other: &Self) {
+        self.envelope.merge(&other.envelope);
+    }
+
+    /// `[nanoseconds, units]` for each length, `None` without any.
+    pub fn finish(self) -> Option<Vec<(u64, u64)>> {
+        self.envelope.finish()
+    }
 }
 
 /// Requests and units by answer.
@@ -119,6 +155,7 @@ impl PolicyMetrics {
             clients: clients::Tallies::new(scope.by_client, scope.clients),
             series: series::Bins::new(&scope.layout),
             trailing: trailing::Columns::new(&scope.layout),
+            envelope: envelope::Envelope::new(&scope.envelope),
             scratch: Vec::new(),
             scope: scope.clone(),
         }
@@ -134,6 +171,7 @@ impl PolicyMetrics {
         if let Some(last) = self.scratch.last() {
             self.counts.last_release_ns = self.counts.last_release_ns.max(Some(last.at));
         }
+        self.envelope.observe(&self.scratch);
         let client = tally.client;
         let peak = self.observe_windows(client);
         if client.is_some() {
@@ -181,6 +219,7 @@ impl PolicyMetrics {
         self.clients.merge(other.clients);
         self.series.merge(&other.series);
         self.trailing.merge(&other.trailing);
+        self.envelope.merge(&other.envelope);
     }
 
     /// The numbers of the report.
@@ -217,7 +256,7 @@ impl PolicyMetrics {
             clients: Clients { total: scope.clients, limited, starved },
             fairness: fairness::jain(&tallies),
             state_bytes: closing.state_bytes,
-            envelope: None,
+            envelope: self.envelope.finish(),
             series: self.series.finish(),
             details: Details {
                 by_client: scope.by_client,

@@ -29,12 +29,22 @@ pub struct Report {
     pub meta: Meta,
     /// One entry a policy, in the order of the command line.
     pub policies: Vec<PolicyNumbers>,
+    /// What was asked for, where it was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offered: Option<Offered>,
+}
+
+/// What was asked for, whatever became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Offered {
+    /// Most units asked for in any window of each length, as `[nanoseconds, units]`.
+    pub envelope: Vec<(u64, u64)>,
 }
 
 impl Report {
     /// A report of the current schema.
     pub fn new(meta: Meta, policies: Vec<PolicyNumbers>) -> Self {
-        Report { schema: SCHEMA, meta, policies }
+        Report { schema: SCHEMA, meta, policies, offered: None }
     }
 }
 
