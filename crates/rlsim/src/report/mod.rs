@@ -1,5 +1,6 @@
 //! Reports: numbers in, text out. One exporter a file; none of them computes a number of its own.
 
+mod assertion;
 mod csv;
 mod finding;
 mod format;
@@ -7,6 +8,7 @@ mod json;
 mod markdown;
 mod table;
 
+pub use assertion::Assertion;
 pub use csv::csv;
 pub use finding::{finding, headline};
 pub use format::{count, duration, policy_title, quota, ratio, shell, short_count};
