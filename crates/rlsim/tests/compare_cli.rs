@@ -81,6 +81,7 @@ fn a_chart_is_written_by_default_and_not_otherwise() {
     assert!(stderr(&output).lines().any(|line| line == "wrote burst-compare.svg"), "{}", stderr(&output));
     let chart = std::fs::read_to_string(folder.path().join("burst-compare.svg")).unwrap();
     assert!(chart.starts_with("<svg") && chart.contains("200 in 0.2 s = 2.0x"));
+    roxmltree::Document::parse(&chart).expect("a browser that opens the file by itself reads it as strict XML");
     let again = tempfile::tempdir().unwrap();
     rlsim(again.path(), "compare --trace {traces}/burst.csv --threads 1");
     assert_eq!(std::fs::read_to_string(again.path().join("burst-compare.svg")).unwrap(), chart);
@@ -255,5 +256,30 @@ fn help_completions_and_manual_come_out() {
     for words in ["--help", "--version", "compare --help", "completions bash", "man"] {
         let output = rlsim(folder.path(), words);
         assert!(output.status.success() && stdout(&output).contains("rlsim"), "{words}");
+    }
+}
+
+#[test]
+fn the_store_of_a_service_gives_the_same_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let made =
+        rlsim(folder.path(), "generate poisson --rate 50/s --duration 60s --clients 20 --zipf 1 --cost 1..5 --seed 7");
+    std::fs::write(folder.path().join("t.csv"), &made.stdout).unwrap();
+    for by in ["client", "global"] {
+        let run = |engine: &str| {
+            let words = format!(
+                "compare --trace t.csv --by {by} --engine {engine} --no-chart --export - --policy fixed-window:30/10s \
+                 --policy sliding-log:30/10s --policy sliding-counter:30/10s --policy token-bucket:30/10s,burst=9 \
+                 --policy leaky-bucket:30/10s --policy token-bucket:9/1s+fixed-window:100/1m --policy unlimited"
+            );
+            let output = rlsim(folder.path(), &words);
+            assert!(output.status.success(), "{}", stderr(&output));
+            let mut report: Value = serde_json::from_slice(&output.stdout).unwrap();
+            for policy in report["policies"].as_array_mut().unwrap() {
+                policy.as_object_mut().unwrap().remove("state_bytes");
+            }
+            report["policies"].clone()
+        };
+        assert_eq!(run("flat"), run("keyed"), "--by {by}");
     }
 }

@@ -128,6 +128,10 @@ impl<P: Algorithm, K: KeyForm> Page<P, K> {
         self.fresh_from = Nanos::ZERO;
     }
 
+    pub(super) fn state(&self, i: usize) -> &P::State {
+        &self.entries[i].state
+    }
+
     /// Goes over to other rules: clients whose policy changes are migrated to their new one.
     pub(super) fn migrate(&mut self, rules: Arc<Rules<P, K>>, now: Nanos, changes: impl Fn(u64, &K) -> bool) {
         let now = self.effective(now);

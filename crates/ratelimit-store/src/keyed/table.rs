@@ -14,6 +14,7 @@ use super::page::{Answers, Page, Place, fresh_at};
 use super::rules::Rules;
 use super::stats::Stats;
 use crate::cell::{Cell, lock};
+use crate::wait::Gate;
 
 /// Clients to a page when the table is full.
 const CLIENTS_A_PAGE: usize = 32;
@@ -277,6 +278,41 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
         self.totals.allowed.fetch_add(u64::from(answers.allowed), Ordering::Relaxed);
         self.totals.denied.fetch_add(u64::from(answers.denied), Ordering::Relaxed);
         self.forget(&mut lock(self.next_page()), now);
+    }
+}
+
+/// Where waiters pass: see [`wait`](crate::wait).
+impl<P: Algorithm + Clone, K: KeyForm> Gate for Table<P, K> {
+    type Policy = P;
+
+    fn check(&self, key: &[u8], now: Nanos, cost: u64) -> Decision {
+        Table::check(self, key, now, cost)
+    }
+
+    fn peek(&self, key: &[u8], now: Nanos, cost: u64) -> Decision {
+        Table::peek(self, key, now, cost)
+    }
+
+    #[cfg(feature = "async")]
+    fn refund(&self, key: &[u8], cost: u64) {
+        Table::refund(self, key, cost);
+    }
+
+    fn copy(&self, key: &[u8], now: Nanos) -> (Cell<P>, Nanos) {
+        let place = self.place(key);
+        let mut page = lock(&self.pages[place.page]);
+        let at = page.effective(now);
+        let cell = match page.find(place, key) {
+            Some(i) => Cell { policy: page.policy_of(place, key).clone(), state: page.state(i).clone() },
+            None => match self.room(&mut page, at) {
+                Room::Shared(shared) => shared.clone(),
+                Room::Own => {
+                    self.leave(1);
+                    Cell::new(page.policy_of(place, key).clone())
+                }
+            },
+        };
+        (cell, at)
     }
 }
 

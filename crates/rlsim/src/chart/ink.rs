@@ -30,6 +30,8 @@ pub(super) enum Ink {
     OverLine,
     /// Where the window holds more than the limit.
     Over,
+    /// A time in which something was wrong.
+    Shade,
 }
 
 impl Ink {
@@ -49,6 +51,7 @@ impl Ink {
             Ink::Limit => (0x33, 0x33, 0x34),
             Ink::OverLine => (0xC2, 0x4E, 0x00),
             Ink::Over => (0xF3, 0xB7, 0x6B),
+            Ink::Shade => (0xE4, 0xE4, 0xE4),
         }
     }
 

@@ -8,7 +8,8 @@ use std::time::Duration;
 use ratelimit_core::Quota;
 use serde::Deserialize;
 
-use super::args::{ByArg, CompareArgs, PolicyArgs};
+use super::args::{ByArg, CompareArgs, EngineArg, PolicyArgs};
+use super::engines::Keyed;
 use super::{left_out, output, progress};
 use crate::chart;
 use crate::cli::Output;
@@ -60,10 +61,13 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
             ByArg::Global => By::Global,
         },
         threads: args.threads.unwrap_or_else(cores),
-        envelope: exports.iter().any(|(kind, _)| *kind == Kind::Json),
+        details: exports.iter().any(|(kind, _)| *kind == Kind::Json),
         command: command(words),
     };
-    let report = comparison.run(&trace);
+    let report = match args.engine {
+        EngineArg::Flat => comparison.run(&trace),
+        EngineArg::Keyed => comparison.run_through(&trace, |policy| Ok(Keyed::new(policy, trace.names.len())))?,
+    };
     if !exports.iter().any(|(_, target)| matches!(target, Target::Stdout)) {
         output::print(&report::table(&report))?;
     }

@@ -18,8 +18,10 @@ mod excess;
 mod fairness;
 mod layout;
 mod numbers;
+mod offered;
 mod peak;
 mod quality;
+mod raster;
 mod series;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -29,6 +31,8 @@ pub use clients::ClientTally;
 pub use envelope::envelope_lengths;
 pub use layout::Layout;
 pub use numbers::{Clients, Delay, Details, Identity, Instant, Peak, PolicyNumbers, Requests, Series, Trailing, Units};
+pub use offered::{Offered, OfferedMetrics};
+pub use raster::{MOST_ROWS, RasterRow, busiest, most_affected};
 
 use crate::replay::History;
 
@@ -54,6 +58,8 @@ pub struct Scope {
     /// Lengths of the burst envelope in nanoseconds, rising; see [`envelope_lengths`]. Empty leaves it out: it takes a
     /// pass over the releases for each length.
     pub envelope: Vec<u64>,
+    /// Clients that get a row of their own in the raster, at most [`MOST_ROWS`]; empty leaves it out.
+    pub raster: Vec<u32>,
 }
 
 impl Scope {
@@ -98,37 +104,8 @@ pub struct PolicyMetrics {
     series: series::Bins,
     trailing: trailing::Columns,
     envelope: envelope::Envelope,
+    raster: raster::Raster,
     scratch: Vec<admitted::Admission>,
-}
-
-/// The burst envelope of what was asked for, whatever became of it: the curve to compare a policy's with.
-#[derive(Debug)]
-pub struct OfferedEnvelope {
-    envelope: envelope::Envelope,
-    scratch: Vec<admitted::Admission>,
-}
-
-impl OfferedEnvelope {
-    /// An empty accumulator for these lengths.
-    pub fn new(lengths: &[u64]) -> Self {
-        OfferedEnvelope { envelope: envelope::Envelope::new(lengths), scratch: Vec::new() }
-    }
-
-    /// Takes in all events of a history, at their arrival.
-    pub fn observe(&mut self, history: &History<'_>) {
-        admitted::collect_offered(history, &mut self.scratch);
-        self.envelope.observe(&self.scratch);
-    }
-
-    /// Adds another accumulator of the same lengths.
-    pub fn merge(&mut self, other: &Self) {
-        self.envelope.merge(&other.envelope);
-    }
-
-    /// `[nanoseconds, units]` for each length, `None` without any.
-    pub fn finish(self) -> Option<Vec<(u64, u64)>> {
-        self.envelope.finish()
-    }
 }
 
 /// Requests and units by answer.
@@ -156,6 +133,7 @@ impl PolicyMetrics {
             series: series::Bins::new(&scope.layout),
             trailing: trailing::Columns::new(&scope.layout),
             envelope: envelope::Envelope::new(&scope.envelope),
+            raster: raster::Raster::new(&scope.layout, &scope.raster),
             scratch: Vec::new(),
             scope: scope.clone(),
         }
@@ -167,6 +145,7 @@ impl PolicyMetrics {
         self.counts.add(&tally);
         self.delays.observe(history);
         self.series.observe(history);
+        self.raster.observe(history);
         admitted::collect(history, &mut self.scratch);
         if let Some(last) = self.scratch.last() {
             self.counts.last_release_ns = self.counts.last_release_ns.max(Some(last.at));
@@ -220,6 +199,7 @@ impl PolicyMetrics {
         self.series.merge(&other.series);
         self.trailing.merge(&other.trailing);
         self.envelope.merge(&other.envelope);
+        self.raster.merge(&other.raster);
     }
 
     /// The numbers of the report.
@@ -264,6 +244,7 @@ impl PolicyMetrics {
                 peak: peak::peak(self.peak, scope.limit, closing.names),
                 trailing: self.trailing.finish(),
                 clients: tallies,
+                raster: self.raster.finish(),
                 last_release_ns: counts.last_release_ns,
             },
         }

@@ -132,18 +132,14 @@ fn split_subject<'a, S: AsRef<str>>(
     }
     let names = policies.iter().map(AsRef::as_ref);
     let fits = names.clone().filter_map(|name| Some((name, subject.strip_prefix(name)?.strip_prefix('.')?)));
-    match fits.max_by_key(|(name, _)| name.len()) {
-        Some((name, key)) => Ok((Some(name.to_string()), key, at + subject.len() - key.len())),
-        None => {
-            let known: Vec<&str> = names.collect();
-            let message = format!(
-                "expected a policy and a key, such as {}.peak.overshoot; policies: {}",
-                known.first().unwrap_or(&"fixed-window"),
-                known.join(", ")
-            );
-            Err(wrong(text, at, &message))
-        }
+    if let Some((name, key)) = fits.max_by_key(|(name, _)| name.len()) {
+        return Ok((Some(name.to_string()), key, at + subject.len() - key.len()));
     }
+    let known: Vec<&str> = names.collect();
+    let example = known.first().unwrap_or(&"fixed-window");
+    let message =
+        format!("expected a policy and a key, such as {example}.peak.overshoot; policies: {}", known.join(", "));
+    Err(wrong(text, at, &message))
 }
 
 /// The text with a mark under the byte `at`, and what is wrong there.

@@ -16,7 +16,7 @@ pub use json::json;
 pub use markdown::markdown;
 pub use table::table;
 
-use crate::metrics::PolicyNumbers;
+use crate::metrics::{Offered, PolicyNumbers};
 use serde::Serialize;
 
 /// The name and version of the JSON report's shape.
@@ -34,13 +34,6 @@ pub struct Report {
     /// What was asked for, where it was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offered: Option<Offered>,
-}
-
-/// What was asked for, whatever became of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Offered {
-    /// Most units asked for in any window of each length, as `[nanoseconds, units]`.
-    pub envelope: Vec<(u64, u64)>,
 }
 
 impl Report {
