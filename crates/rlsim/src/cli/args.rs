@@ -104,6 +104,10 @@ pub struct CompareArgs {
     /// Write no chart
     #[arg(long)]
     pub no_chart: bool,
+    /// End with exit code 3 unless this holds of the report's numbers, such as 'fixed-window.peak.overshoot <= 1.1'
+    /// (keys as in the JSON report; < <= == != >= >); repeatable
+    #[arg(long, value_name = "EXPR")]
+    pub assert: Vec<String>,
     /// Threads to use; the result does not depend on it [default: all cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
