@@ -2,10 +2,11 @@
 
 use std::num::NonZeroUsize;
 
-use ratelimit_core::{Policy, Quota, Rule, SlidingLog};
+use ratelimit_core::{Algorithm, Policy, Quota, Rule, SlidingLog};
 
+use crate::error::Result;
 use crate::metrics::{Closing, Identity, Layout, PolicyMetrics, PolicyNumbers, Scope};
-use crate::replay::{By, History, NamedPolicy, Observer, Replayed, replay};
+use crate::replay::{By, Decider, History, NamedPolicy, Observer, Replayed, replay, replay_in_order};
 use crate::report::{Meta, Report, TraceMeta};
 use crate::trace::{Costs, Trace};
 
@@ -25,31 +26,52 @@ pub struct Comparison {
 impl Comparison {
     /// Replays the trace under all policies. Linear in the number of events, for each policy.
     pub fn run(&self, trace: &Trace) -> Report {
+        let shown: Vec<Policy> = self.policies.iter().map(|named| named.policy).collect();
         let baselines = self.missing_logs();
-        let policies: Vec<Policy> =
-            self.policies.iter().map(|named| named.policy).chain(baselines.iter().copied().map(log)).collect();
-        let scopes: Vec<Scope> = self.policies.iter().map(|named| self.scope(named, trace)).collect();
-        let watch = |i: usize| match scopes.get(i) {
-            Some(scope) => Watch::Metrics(Box::new(PolicyMetrics::new(scope))),
-            None => Watch::Units(0),
-        };
+        let hidden: Vec<Policy> = baselines.iter().copied().map(log).collect();
+        let policies = [shown, hidden].concat();
+        let watch = |i: usize| self.policies.get(i).map_or(Watch::Units(0), |named| self.watch(named, trace));
         let mut replayed = replay(trace, self.by, &policies, self.threads.get(), watch);
         let hidden = replayed.split_off(self.policies.len());
+        self.report(trace, replayed, &yardsticks(&baselines, &hidden))
+    }
+
+    /// Replays the trace through limiters that keep their own clients, one made by `limiter` for each policy, event by
+    /// event in time order. The report is that of [`run`](Self::run), but for `state_bytes` of algorithms whose state grows.
+    ///
+    /// # Errors
+    /// Whatever keeps a limiter from being made or from answering.
+    pub fn run_through<D: Decider>(&self, trace: &Trace, limiter: impl Fn(&Policy) -> Result<D>) -> Result<Report> {
+        let baselines = self.missing_logs();
+        let hidden: Vec<Policy> = baselines.iter().copied().map(log).collect();
+        let hidden = replay(trace, self.by, &hidden, self.threads.get(), |_| Watch::Units(0));
+        let mut replayed = Vec::with_capacity(self.policies.len());
+        for named in &self.policies {
+            let mut limiter = limiter(&named.policy)?;
+            let observer = replay_in_order(trace, self.by, &mut limiter, self.watch(named, trace))?;
+            let state_bytes = named.policy.state_bytes(&named.policy.fresh());
+            replayed.push(Replayed { observer, state_bytes });
+        }
+        Ok(self.report(trace, replayed, &yardsticks(&baselines, &hidden)))
+    }
+
+    fn watch(&self, named: &NamedPolicy, trace: &Trace) -> Watch {
+        Watch::Metrics(Box::new(PolicyMetrics::new(&self.scope(named, trace))))
+    }
+
+    fn report(&self, trace: &Trace, replayed: Vec<Replayed<Watch>>, hidden: &[(Quota, u64)]) -> Report {
+        let shown = self.policies.iter().zip(&replayed);
+        let logs: Vec<(Policy, u64)> =
+            shown.map(|(named, replayed)| (named.policy, replayed.observer.units())).collect();
         let log_units = |quota: Quota| {
-            let shown = self.policies.iter().position(|named| named.policy == log(quota));
-            let found = match shown {
-                Some(i) => replayed.get(i),
-                None => baselines.iter().position(|baseline| *baseline == quota).and_then(|i| hidden.get(i)),
-            };
-            found.map(|replayed| replayed.observer.units())
+            let shown = logs.iter().find(|(policy, _)| *policy == log(quota)).map(|(_, units)| *units);
+            shown.or_else(|| hidden.iter().find(|(hidden, _)| *hidden == quota).map(|(_, units)| *units))
         };
-        let closings: Vec<Option<u64>> = self.policies.iter().map(|named| named.quota().and_then(log_units)).collect();
         let numbers = self
             .policies
             .iter()
             .zip(replayed)
-            .zip(closings)
-            .filter_map(|((named, replayed), log_units)| numbers(named, replayed, log_units, trace));
+            .filter_map(|(named, replayed)| numbers(named, replayed, named.quota().and_then(log_units), trace));
         Report::new(self.meta(trace), numbers.collect())
     }
 
@@ -81,30 +103,35 @@ impl Comparison {
     }
 
     fn meta(&self, trace: &Trace) -> Meta {
-        let facts = &trace.facts;
-        let (start_ns, end_ns) = span(trace);
         Meta {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             command: self.command.clone(),
-            trace: TraceMeta {
-                path: facts.paths.iter().map(|path| path.display().to_string()).collect(),
-                format: facts.format.clone(),
-                rows: facts.rows,
-                events: facts.events,
-                bad: facts.bad,
-                blank: facts.blank,
-                skipped: facts.skipped,
-                clients: trace.names.len() as u64,
-                units: units(trace),
-                start_ns,
-                end_ns,
-                resolution_ns: facts.resolution_ns,
-                reordered: facts.reordered,
-                largest_step_back_ns: facts.largest_step_back_ns,
-                notes: facts.notes.clone(),
-            },
+            trace: trace_meta(trace),
             names: trace.names.clone(),
         }
+    }
+}
+
+/// The facts of a trace as every report states them.
+pub fn trace_meta(trace: &Trace) -> TraceMeta {
+    let facts = &trace.facts;
+    let (start_ns, end_ns) = span(trace);
+    TraceMeta {
+        path: facts.paths.iter().map(|path| path.display().to_string()).collect(),
+        format: facts.format.clone(),
+        rows: facts.rows,
+        events: facts.events,
+        bad: facts.bad,
+        blank: facts.blank,
+        skipped: facts.skipped,
+        clients: trace.names.len() as u64,
+        units: units(trace),
+        start_ns,
+        end_ns,
+        resolution_ns: facts.resolution_ns,
+        reordered: facts.reordered,
+        largest_step_back_ns: facts.largest_step_back_ns,
+        notes: facts.notes.clone(),
     }
 }
 
@@ -144,6 +171,11 @@ impl Observer for Watch {
             (Watch::Metrics(_), Watch::Units(_)) | (Watch::Units(_), Watch::Metrics(_)) => {}
         }
     }
+}
+
+/// Units that the sliding log of each quota admitted.
+fn yardsticks(quotas: &[Quota], logs: &[Replayed<Watch>]) -> Vec<(Quota, u64)> {
+    quotas.iter().copied().zip(logs.iter().map(|log| log.observer.units())).collect()
 }
 
 fn numbers(

@@ -66,7 +66,9 @@ fn damaged_and_unknown_compression_says_so() {
 
 #[test]
 fn a_compression_bomb_is_stopped_by_the_limit_set() {
-    let bomb = gzip(&b"time,client\n".iter().copied().chain(b"1,a\n".iter().copied().cycle().take(4 << 20)).collect::<Vec<_>>());
+    let bomb = gzip(
+        &b"time,client\n".iter().copied().chain(b"1,a\n".iter().copied().cycle().take(4 << 20)).collect::<Vec<_>>(),
+    );
     assert!(bomb.len() < 64 * 1024);
     let options = ReadOptions { max_bytes: Some(1 << 20), ..ReadOptions::default() };
     let message = failure(&bomb, &options);
@@ -92,9 +94,10 @@ fn several_files_merge_by_time_in_any_order() {
         load(&inputs, &ReadOptions::default()).unwrap()
     };
     let trace = read(&[&old, &middle, &new]);
-    let names: Vec<&str> = trace.client.iter().map(|&c| std::str::from_utf8(&trace.names[c as usize]).unwrap()).collect();
+    let names: Vec<&str> =
+        trace.client.iter().map(|&c| std::str::from_utf8(&trace.names[c as usize]).unwrap()).collect();
     assert_eq!(names, ["a", "b", "c", "a", "d"]);
-    assert_eq!(trace.facts.format, "csv+jsonl");
+    assert_eq!(trace.facts.format, "csv+json");
     assert_eq!((trace.facts.reordered, trace.facts.paths.len()), (0, 3));
     for order in [[&new, &middle, &old], [&middle, &new, &old]] {
         let other = read(&order);

@@ -114,6 +114,14 @@ fn documented_counts() {
         ("formats/crowdsec_http_dos.log", [356, 356, 0, 0, 0], 14, "combined"),
         ("nginx_rotated.log.2", [5_054, 1_361, 3_693, 0, 0], 142, "combined"),
         ("nginx_rotated.log.3", [1_086, 938, 148, 0, 0], 81, "combined"),
+        ("mooncake_conversation.jsonl", [12_031, 12_031, 0, 0, 0], 1, "json"),
+        ("aws_cloudtrail_stratus.json", [394, 394, 0, 0, 0], 7, "cloudtrail"),
+        ("page_load.har", [120, 120, 0, 0, 0], 1, "har"),
+        ("formats/crowdsec_envoy_k8s.log", [41, 41, 0, 0, 0], 1, "envoy"),
+        ("formats/crowdsec_traefik.jsonl", [80, 80, 0, 0, 0], 1, "traefik"),
+        ("formats/lnav_caddy_docker.log", [39, 4, 0, 0, 35], 1, "caddy"),
+        ("formats/lnav_cloudflare_ns.jsonl", [15, 15, 0, 0, 0], 14, "cloudflare"),
+        ("formats/plaso_azure_appgw.jsonl", [2, 2, 0, 0, 0], 1, "azure-gateway"),
     ] {
         if let Some(found) = counts(name, &ReadOptions::default()) {
             let expect = (rows, clients, format.to_owned());

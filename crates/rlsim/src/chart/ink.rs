@@ -28,6 +28,8 @@ pub(super) enum Ink {
     Limit,
     /// Where the window holds more than the limit.
     Over,
+    /// A time in which something was wrong.
+    Shade,
 }
 
 impl Ink {
@@ -46,6 +48,7 @@ impl Ink {
             Ink::Never => (0xCC, 0x79, 0xA8),
             Ink::Limit => (0x33, 0x33, 0x34),
             Ink::Over => (0xF3, 0xB7, 0x6B),
+            Ink::Shade => (0xE4, 0xE4, 0xE4),
         }
     }
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ratelimit_core::Quota;
 
+use super::inspect::InspectArgs;
 use crate::generate::GenerateArgs;
 use crate::trace::TraceArgs;
 
@@ -23,6 +24,8 @@ pub struct Cli {
 pub enum Command {
     /// Replay a trace through several policies: a table, a chart, and files of other kinds
     Compare(Box<CompareArgs>),
+    /// Look at a trace: is it fit for choosing a limit, and what should be known about it?
+    Inspect(Box<InspectArgs>),
     /// Make a trace as CSV on standard output, from a pattern and a seed
     Generate(Box<GenerateArgs>),
     /// Print a completion script for a shell
@@ -46,8 +49,10 @@ pub enum ByArg {
 /// What decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum EngineArg {
-    /// The algorithms on flat arrays
+    /// The algorithms on flat arrays, client by client
     Flat,
+    /// The store of a service, event by event: the same report, but for `state_bytes`
+    Keyed,
 }
 
 /// Shells that completions are made for.
@@ -92,8 +97,8 @@ pub struct CompareArgs {
     /// What decides
     #[arg(long, value_enum, default_value = "flat")]
     pub engine: EngineArg,
-    /// Write a file too, its kind by its ending: .svg .png .html .json .csv .md ; `-` is the report as JSON on stdout,
-    /// `-.csv` and `-.md` likewise; repeatable
+    /// Write a file too, its kind by its ending: .svg .png .html .json .csv .md; `-` is JSON on stdout instead of the
+    /// table, `csv:-` CSV there; repeatable
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub export: Vec<PathBuf>,
     /// Write no chart

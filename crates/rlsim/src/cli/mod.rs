@@ -4,6 +4,9 @@
 
 mod args;
 mod compare;
+mod engines;
+mod files;
+mod inspect;
 mod left_out;
 mod output;
 mod progress;
@@ -46,6 +49,7 @@ fn not_parsed(error: &clap::Error) -> ExitCode {
 fn dispatch(cli: Cli, words: &[OsString]) -> Result<()> {
     match cli.command {
         Command::Compare(args) => compare::run(args, words),
+        Command::Inspect(args) => inspect::run(*args, words),
         Command::Generate(args) => output::to_stdout(|out| args.run(out)),
         Command::Completions { shell } => {
             let shell = shell.generator();

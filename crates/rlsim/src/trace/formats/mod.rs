@@ -3,6 +3,7 @@
 mod access_log;
 mod aws;
 mod delimited;
+mod json;
 mod line_format;
 mod w3c;
 mod words;
@@ -43,6 +44,16 @@ pub(crate) trait Format: Sync {
 
 /// All formats, the most particular first: the first that recognises an input reads it.
 pub(crate) static FORMATS: &[&dyn Format] = &[
+    &json::CADDY,
+    &json::TRAEFIK,
+    &json::ENVOY,
+    &json::CLOUDFLARE,
+    &json::AZURE_GATEWAY,
+    &json::CLOUDTRAIL,
+    &json::HAR,
+    &json::K6,
+    &json::VEGETA,
+    &json::JSON,
     &w3c::W3C,
     &aws::ALB,
     &aws::ELB,
