@@ -37,6 +37,8 @@ pub mod wait;
 pub use backend::Backend;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use keyed::{Builder, Exact, Fingerprint, KeyForm, KeyedLimiter, Stats};
+#[cfg(feature = "serde")]
+pub use keyed::{RestoreError, Snapshot};
 pub use limiter::Limiter;
 pub use wait::{Pause, Wait, WaitError};
 #[cfg(feature = "async")]
