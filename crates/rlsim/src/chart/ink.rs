@@ -26,8 +26,12 @@ pub(super) enum Ink {
     Never,
     /// The limit: dashed.
     Limit,
+    /// The line where it is above the limit.
+    OverLine,
     /// Where the window holds more than the limit.
     Over,
+    /// A time in which something was wrong.
+    Shade,
 }
 
 impl Ink {
@@ -45,7 +49,9 @@ impl Ink {
             Ink::DeniedEdge => (0xD5, 0x5E, 0x00),
             Ink::Never => (0xCC, 0x79, 0xA8),
             Ink::Limit => (0x33, 0x33, 0x34),
+            Ink::OverLine => (0xC2, 0x4E, 0x00),
             Ink::Over => (0xF3, 0xB7, 0x6B),
+            Ink::Shade => (0xE4, 0xE4, 0xE4),
         }
     }
 

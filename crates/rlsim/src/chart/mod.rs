@@ -14,7 +14,9 @@ mod panel;
 mod scale;
 mod svg;
 mod text;
-mod traffic;
 
+mod timeline;
+mod traffic;
 pub use comparison::{ComparisonChart, Panel, PeakMark, comparison};
+pub use timeline::{TimelineChart, TimelinePanel, timeline};
 pub use traffic::traffic;

@@ -49,8 +49,10 @@ pub enum ByArg {
 /// What decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum EngineArg {
-    /// The algorithms on flat arrays
+    /// The algorithms on flat arrays, client by client
     Flat,
+    /// The store of a service, event by event: the same report, but for `state_bytes`
+    Keyed,
 }
 
 /// Shells that completions are made for.
@@ -102,6 +104,10 @@ pub struct CompareArgs {
     /// Write no chart
     #[arg(long)]
     pub no_chart: bool,
+    /// End with exit code 3 unless this holds of the report's numbers, such as 'fixed-window.peak.overshoot <= 1.1'
+    /// (keys as in the JSON report; < <= == != >= >); repeatable
+    #[arg(long, value_name = "EXPR")]
+    pub assert: Vec<String>,
     /// Threads to use; the result does not depend on it [default: all cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,

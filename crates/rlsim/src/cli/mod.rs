@@ -4,6 +4,7 @@
 
 mod args;
 mod compare;
+mod engines;
 mod files;
 mod inspect;
 mod left_out;
