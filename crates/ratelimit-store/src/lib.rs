@@ -32,6 +32,8 @@ mod cell;
 pub mod clock;
 pub mod keyed;
 pub mod limiter;
+#[cfg(feature = "redis")]
+pub mod redis;
 
 pub use backend::Backend;
 pub use clock::{Clock, ManualClock, SystemClock};
