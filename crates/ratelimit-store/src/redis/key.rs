@@ -86,6 +86,10 @@ mod tests {
     #[test]
     fn clients_never_share_a_key() {
         let prefix = Prefix::new("rl").unwrap();
-        assert_ne!(prefix.key(b"a}x", "y"), prefix.key(b"a", "x}y"));
+        let rules = ["fixed-window:5/1m", "token-bucket:5/1m"];
+        let clients = [&b"a"[..], b"", b"}", b"a}", b"a}fixed-window:5/1m", b"}fixed-window:5/1m", b"{rl:a}"];
+        let keys: Vec<_> = clients.iter().flat_map(|client| rules.map(|rule| prefix.key(client, rule))).collect();
+        let distinct: std::collections::HashSet<_> = keys.iter().collect();
+        assert_eq!(distinct.len(), keys.len());
     }
 }
