@@ -30,6 +30,7 @@
 pub mod backend;
 mod cell;
 pub mod clock;
+pub mod fallback;
 pub mod keyed;
 pub mod limiter;
 #[cfg(feature = "redis")]
@@ -37,5 +38,6 @@ pub mod redis;
 
 pub use backend::Backend;
 pub use clock::{Clock, ManualClock, SystemClock};
+pub use fallback::{Answer, Fallback, Source, WhenDown};
 pub use keyed::{Builder, Exact, Fingerprint, KeyForm, KeyedLimiter, Stats};
 pub use limiter::Limiter;
