@@ -103,26 +103,23 @@ where
     Box::pin(async { future.await.map_err(|error| Unavailable(Box::new(error))) })
 }
 
-/// What the fields need to know after `decision`: `peek` answers for a cost with nothing charged.
-pub(crate) fn view(rule: &Rule, decision: Decision, peek: impl FnOnce(u64) -> Decision) -> View {
-    let (remaining, reset_after) = match decision {
-        Decision::Allowed { remaining, reset_after, .. } | Decision::Denied { remaining, reset_after, .. } => {
-            (remaining, reset_after)
-        }
-        Decision::Never { .. } => return idle_view(decision, peek(0)),
-    };
-    let next_unit = next_unit(rule, remaining, reset_after).unwrap_or_else(|| {
-        let one_more = peek(remaining.saturating_add(1));
-        one_more.retry_after().unwrap_or(Nanos::ZERO)
-    });
+/// What the fields need to know after `decision`; `peek` answers for a cost with nothing charged. Of a request that can
+/// never fit they say what is there, as if nothing had been asked.
+pub(crate) fn view(rule: &Rule, decision: Decision, peek: impl Fn(u64) -> Decision) -> View {
+    let (remaining, reset_after) = numbers(&decision).or_else(|| numbers(&peek(0))).unwrap_or((0, Nanos::ZERO));
+    let next_unit = next_unit(rule, remaining, reset_after)
+        .or_else(|| peek(remaining.saturating_add(1)).retry_after())
+        .unwrap_or(Nanos::ZERO);
     View { decision, remaining, next_unit }
 }
 
-/// Of a request that can never fit the fields say what is there, as if nothing had been asked.
-fn idle_view(decision: Decision, idle: Decision) -> View {
-    match idle {
-        Decision::Allowed { remaining, reset_after, .. } => View { decision, remaining, next_unit: reset_after },
-        _ => View { decision, remaining: 0, next_unit: Nanos::ZERO },
+/// What remains, and the time until all is there again.
+pub(crate) fn numbers(decision: &Decision) -> Option<(u64, Nanos)> {
+    match decision {
+        Decision::Allowed { remaining, reset_after, .. } | Decision::Denied { remaining, reset_after, .. } => {
+            Some((*remaining, *reset_after))
+        }
+        Decision::Never { .. } => None,
     }
 }
 
@@ -149,7 +146,9 @@ mod tests {
     /// What follows from the reset is what the core says when asked, to within the nanosecond of rounding.
     #[test]
     fn the_next_unit_is_the_cores() {
-        for text in ["fixed-window:5/1m", "token-bucket:5/1m", "token-bucket:7/1m,burst=20", "leaky-bucket:3/1s,burst=9"] {
+        for text in
+            ["fixed-window:5/1m", "token-bucket:5/1m", "token-bucket:7/1m,burst=20", "leaky-bucket:3/1s,burst=9"]
+        {
             let rule = text.parse::<Policy>().unwrap().rules()[0];
             let mut state = rule.fresh();
             for step in 0..200u64 {

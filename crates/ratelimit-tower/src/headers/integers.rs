@@ -52,9 +52,15 @@ impl Draft07 {
 
 /// What an inner layer said.
 fn remaining_of(headers: &HeaderMap) -> Option<u64> {
-    match super::sf::parse_dictionary(headers.get(RATELIMIT)?.as_bytes()).ok()?.into_iter().find(|(key, _)| key == "remaining")?.1
+    match super::sf::parse_dictionary(headers.get(RATELIMIT)?.as_bytes())
+        .ok()?
+        .into_iter()
+        .find(|(key, _)| key == "remaining")?
+        .1
     {
-        super::sf::Member::Item(super::sf::Item { value: super::sf::Bare::Integer(remaining), .. }) => remaining.try_into().ok(),
+        super::sf::Member::Item(super::sf::Item { value: super::sf::Bare::Integer(remaining), .. }) => {
+            remaining.try_into().ok()
+        }
         _ => None,
     }
 }

@@ -109,7 +109,7 @@ mod tests {
         View { decision, remaining, next_unit: retry_after }
     }
 
-    fn level(quota: Quota, view: &View) -> Level {
+    fn of(quota: Quota, view: &View) -> Level {
         Level::new(0, quota, 1, view)
     }
 
@@ -119,28 +119,28 @@ mod tests {
 
     #[test]
     fn a_fresh_hourly_bucket_does_not_promise_all_of_it_in_seconds() {
-        let level = level(quota("1000/h"), &allowed(999, 4));
+        let level = of(quota("1000/h"), &allowed(999, 4));
         assert_eq!((level.available, level.seconds()), (999, 3597));
     }
 
     #[test]
     fn a_refusal_says_the_wait_and_never_zero() {
         for (retry, seconds) in [(1, 1), (SECOND, 1), (SECOND + 1, 2), (50 * SECOND, 50)] {
-            assert_eq!(level(quota("5/1m"), &denied(0, retry)).seconds(), seconds);
+            assert_eq!(of(quota("5/1m"), &denied(0, retry)).seconds(), seconds);
         }
     }
 
     #[test]
     fn what_a_refusal_offers_is_what_the_rate_yields_in_the_wait() {
-        let level = level(quota("100/1m"), &denied(60, SECOND));
+        let level = of(quota("100/1m"), &denied(60, SECOND));
         assert_eq!((level.available, level.seconds()), (1, 1));
-        let level = level(quota("18446744073709551615/1ns"), &denied(60, u64::MAX));
+        let level = of(quota("18446744073709551615/1ns"), &denied(60, u64::MAX));
         assert_eq!(level.available, 60);
     }
 
     #[test]
     fn the_one_that_refused_is_described_even_if_another_has_less() {
-        let both = |a: &View, b: &View| described(&[level(quota("2/1s"), a), level(quota("50/1m"), b)]);
+        let both = |a: &View, b: &View| described(&[of(quota("2/1s"), a), of(quota("50/1m"), b)]);
         assert_eq!(both(&denied(1, SECOND), &allowed(0, 60)), 0);
         assert_eq!(both(&denied(0, SECOND), &denied(0, 2 * SECOND)), 1);
         assert_eq!(both(&allowed(3, 1), &allowed(2, 1)), 1);

@@ -1,4 +1,4 @@
-//! What clients are told: the RateLimit fields, one file a dialect.
+//! What clients are told: the `RateLimit` fields, one file a dialect.
 //!
 //! | dialect | fields | revision |
 //! |---|---|---|
@@ -24,12 +24,12 @@ mod x_ratelimit;
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
-pub(crate) use level::{Level, View, described};
+pub(crate) use level::{Level, View, described, retry_seconds};
 pub use read::{Hint, PolicyHint, read};
 pub(crate) use stated::Stated;
 pub use x_ratelimit::Reset;
 
-/// A form of the RateLimit fields. Several can be sent at once where they have no field in common.
+/// A form of the `RateLimit` fields. Several can be sent at once where they have no field in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dialect {
@@ -55,10 +55,10 @@ impl Dialect {
     /// The fields that this dialect sends, `Retry-After` apart. A CORS layer must expose them to pages of other
     /// origins.
     pub fn fields(self) -> &'static [HeaderName] {
-        const LISTS: [HeaderName; 3] = [RATELIMIT_POLICY, RATELIMIT, RATELIMIT_PARTITION];
-        const DRAFT06: [HeaderName; 4] = [RATELIMIT_POLICY, triple::LIMIT, triple::REMAINING, triple::RESET];
-        const TRIPLE: [HeaderName; 3] = [triple::LIMIT, triple::REMAINING, triple::RESET];
-        const X: [HeaderName; 3] = [x_ratelimit::LIMIT, x_ratelimit::REMAINING, x_ratelimit::RESET];
+        static LISTS: [HeaderName; 3] = [RATELIMIT_POLICY, RATELIMIT, RATELIMIT_PARTITION];
+        static DRAFT06: [HeaderName; 4] = [RATELIMIT_POLICY, triple::LIMIT, triple::REMAINING, triple::RESET];
+        static TRIPLE: [HeaderName; 3] = [triple::LIMIT, triple::REMAINING, triple::RESET];
+        static X: [HeaderName; 3] = [x_ratelimit::LIMIT, x_ratelimit::REMAINING, x_ratelimit::RESET];
         match self {
             Dialect::Draft12 => &LISTS,
             Dialect::Draft11 | Dialect::Draft07 => LISTS.split_at(2).0,

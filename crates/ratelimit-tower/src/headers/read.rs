@@ -27,7 +27,7 @@ pub struct PolicyHint {
     pub within: Option<Duration>,
 }
 
-/// Reads `Retry-After` and the RateLimit fields of every dialect. A field that is not well formed counts as absent, and
+/// Reads `Retry-After` and the `RateLimit` fields of every dialect. A field that is not well formed counts as absent, and
 /// so does a member that lacks what it must have. `now` turns instants into waits.
 pub fn read(headers: &HeaderMap, now: SystemTime) -> Hint {
     let mut policies = read_list(headers);
@@ -45,7 +45,7 @@ pub fn read(headers: &HeaderMap, now: SystemTime) -> Hint {
 
 /// All lines of a field as one.
 fn joined(headers: &HeaderMap, name: &HeaderName) -> Vec<u8> {
-    let lines: Vec<_> = headers.get_all(name).iter().map(|line| line.as_bytes()).collect();
+    let lines: Vec<_> = headers.get_all(name).iter().map(http::HeaderValue::as_bytes).collect();
     lines.join(&b", "[..])
 }
 
@@ -147,7 +147,8 @@ mod tests {
 
     #[test]
     fn what_is_malformed_or_incomplete_is_ignored() {
-        for line in ["\"a\";r=1,", "\"a\";t=5", "quota;r=1;t=1", "100;r=1", "\"a\";r=-1", "\"a\";r=1.5", "\"a\";r", ""] {
+        for line in ["\"a\";r=1,", "\"a\";t=5", "quota;r=1;t=1", "100;r=1", "\"a\";r=-1", "\"a\";r=1.5", "\"a\";r", ""]
+        {
             assert_eq!(hint(&[("ratelimit", line)]), Hint::default(), "{line}");
         }
         assert_eq!(hint(&[("ratelimit-remaining", "many")]), Hint::default());

@@ -93,10 +93,6 @@ impl<'r> ClientKey<'r> {
         self.len = place + 1;
     }
 
-    pub(crate) fn clear(&mut self) {
-        *self = ClientKey::new();
-    }
-
     fn parts(&self) -> impl Iterator<Item = &Part<'r>> {
         self.parts.iter().flatten()
     }

@@ -29,7 +29,7 @@ impl KeyExtractor for All {
     }
 
     fn uses_secret(&self) -> bool {
-        self.0.iter().any(|extractor| extractor.uses_secret())
+        self.0.iter().any(KeyExtractor::uses_secret)
     }
 }
 
@@ -67,7 +67,7 @@ impl KeyExtractor for FirstOf {
     }
 
     fn uses_secret(&self) -> bool {
-        self.0.iter().any(|extractor| extractor.uses_secret())
+        self.0.iter().any(KeyExtractor::uses_secret)
     }
 }
 
