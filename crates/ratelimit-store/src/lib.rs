@@ -32,8 +32,12 @@ mod cell;
 pub mod clock;
 pub mod keyed;
 pub mod limiter;
+pub mod wait;
 
 pub use backend::Backend;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use keyed::{Builder, Exact, Fingerprint, KeyForm, KeyedLimiter, Stats};
 pub use limiter::Limiter;
+pub use wait::{Pause, Wait, WaitError};
+#[cfg(feature = "async")]
+pub use wait::{Timer, TokioClock};

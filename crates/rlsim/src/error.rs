@@ -45,4 +45,4 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 /// A result with the program's own error.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -13,9 +13,12 @@
 
 pub mod chart;
 pub mod cli;
+pub mod compare;
 pub mod error;
 pub mod generate;
+pub mod inspect;
 pub mod metrics;
 pub mod replay;
 pub mod report;
+pub mod sim;
 pub mod trace;

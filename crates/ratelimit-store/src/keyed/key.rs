@@ -11,7 +11,7 @@
 use std::fmt;
 
 /// How keys are kept: [`Fingerprint`] or [`Exact`].
-pub trait KeyForm: sealed::Sealed + Send + Sync + 'static {
+pub trait KeyForm: sealed::Sealed + Clone + PartialEq + Send + Sync + 'static {
     /// What is kept of `key`, beside its fingerprint.
     fn keep(key: &[u8]) -> Self;
 

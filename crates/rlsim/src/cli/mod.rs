@@ -1,1 +1,66 @@
-//! Cli.
+//! The command line: what was typed ([`args`]), what it means, and the wiring of the pipeline, one file a command.
+//!
+//! stdout is data, stderr is talk. Exit codes: 0 done, 1 failed, 2 usage, 3 an assertion did not hold.
+
+mod args;
+mod compare;
+mod engines;
+mod files;
+mod inspect;
+mod left_out;
+mod output;
+mod progress;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use clap::error::ErrorKind;
+
+pub use args::{Cli, Command};
+pub use output::Output;
+
+use crate::error::{Error, Result};
+
+/// Runs the program on its words, the first being its own name.
+pub fn run(words: &[OsString]) -> ExitCode {
+    output::clean_up_when_interrupted();
+    let cli = match Cli::try_parse_from(words) {
+        Ok(cli) => cli,
+        Err(error) => return not_parsed(&error),
+    };
+    match dispatch(cli, words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::talk(&format!("rlsim: {error}"));
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+/// Help and version go to stdout and are no error; mistakes go to stderr with exit code 2.
+fn not_parsed(error: &clap::Error) -> ExitCode {
+    let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    // A closed pipe is no error.
+    let _ = error.print();
+    if asked_for { ExitCode::SUCCESS } else { ExitCode::from(2) }
+}
+
+fn dispatch(cli: Cli, words: &[OsString]) -> Result<()> {
+    match cli.command {
+        Command::Compare(args) => compare::run(args, words),
+        Command::Inspect(args) => inspect::run(*args, words),
+        Command::Generate(args) => output::to_stdout(|out| args.run(out)),
+        Command::Completions { shell } => {
+            let shell = shell.generator();
+            output::to_stdout(|out| {
+                clap_complete::generate(shell, &mut <Cli as clap::CommandFactory>::command(), "rlsim", &mut &mut *out);
+                Ok(())
+            })
+        }
+        Command::Man => output::to_stdout(|out| {
+            let manual = clap_mangen::Man::new(<Cli as clap::CommandFactory>::command());
+            manual.render(out).map_err(|error| Error::failed(format!("stdout: {error}")))
+        }),
+    }
+}

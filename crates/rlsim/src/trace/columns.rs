@@ -55,9 +55,9 @@ pub struct Facts {
     pub skipped: u64,
     /// The largest power-of-ten or whole step that divides all times, in nanoseconds (0 with fewer than two distinct times).
     pub resolution_ns: u64,
-    /// Events moved by sorting.
+    /// Events earlier than the event just before them in their file: the inversions that sorting had to undo.
     pub reordered: u64,
-    /// The largest step back of the input's clock, in nanoseconds.
+    /// The largest of these steps back, in nanoseconds.
     pub largest_step_back_ns: u64,
     /// Things a person should know: a guessed unit, the first bad rows, a missing client column.
     pub notes: Vec<String>,

@@ -1,5 +1,59 @@
 //! Traces: files in, columns of events out.
+//!
+//! ```text
+//! Source (bytes in blocks) -> format (records as text) -> Sink (events as columns) -> Trace (sorted by time)
+//! ```
+//!
+//! A format knows where the time, the client and the cost of a record stand; it hands their text to the sink, which is
+//! the one place where text becomes integers and where every record is counted.
 
+mod args;
+mod civil;
+mod client_name;
 mod columns;
+mod decompress;
+mod formats;
+mod intern;
+mod lines;
+mod names;
+mod options;
+mod order;
+mod plan;
+mod record;
+mod sink;
+mod source;
+mod time_text;
+mod times;
+mod unit_guess;
+mod units;
+mod unwrap;
+mod zone;
 
+pub use args::TraceArgs;
 pub use columns::{Costs, Facts, Trace};
+pub use options::{
+    ClientAs, Column, Input, OnError, OnProgress, Progress, ReadOptions, TimeColumn, TimeIs, TimeUnit, Where,
+};
+
+use crate::error::{Error, Result};
+
+/// Reads all inputs into one trace, sorted by time.
+///
+/// # Errors
+/// [`Error::Failed`] if an input cannot be read, its format or its columns are not found, nothing in it can be read, a
+/// limit is passed, or a record is bad and `on_error` is fail; [`Error::Usage`] if an option is wrong.
+pub fn load(inputs: &[Input], options: &ReadOptions) -> Result<Trace> {
+    if inputs.is_empty() {
+        return Err(Error::usage("no trace: expected --trace FILE, or --trace - for standard input"));
+    }
+    let mut sink = sink::Sink::new(options)?;
+    let meter = source::Meter::new(inputs, options);
+    for input in inputs {
+        let label = input.to_string();
+        let mut source = unwrap::unwrapped(source::Source::open(input, &meter)?)?;
+        let format = formats::choose(&mut source, options, &label)?;
+        sink.begin(input, format.name());
+        format.read(&mut source, options, &mut sink, &label)?;
+    }
+    sink.finish()
+}

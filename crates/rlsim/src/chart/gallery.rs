@@ -1,0 +1,82 @@
+//! Tests over a gallery of scenes: every chart is well formed, deterministic, and keeps its labels apart and on the page.
+//! With `RLSIM_GALLERY=DIR` the pictures are written there, to be looked at.
+
+use super::{ComparisonChart, comparison};
+use crate::metrics::testing::{Event, five, report, report_in_parts};
+use crate::report::Report;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+const SECOND: u64 = 1_000_000_000;
+const MINUTE: u64 = 60 * SECOND;
+const DAY: u64 = 24 * 60 * MINUTE;
+/// 2015-05-17 10:05:03 UTC.
+const EPOCH: u64 = 1_431_857_103 * SECOND;
+
+fn burst() -> Vec<Event> {
+    let at = |at: u64| std::iter::repeat_n((at, 0, 1), 100);
+    at(59_900_000_000).chain(at(60_100_000_000)).collect()
+}
+
+/// Events at exponential gaps, from several clients.
+fn poisson(seed: u64, start: u64, span: u64, mean_gap: u64, clients: u32, most: u64) -> Vec<Event> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut events = Vec::new();
+    let mut at = start;
+    loop {
+        // The logarithm of a power of two, as an integer, is geometric enough for a picture.
+        let gap = mean_gap / 8 * u64::from(random.next_u32() % 16).min(u64::from(random.next_u32() % 32));
+        at += gap + 1;
+        if at >= start + span {
+            return events;
+        }
+        events.push((at, random.next_u32() % clients, 1 + u64::from(random.next_u32()) % most));
+    }
+}
+
+/// One busy client with bursts on top of a quiet day.
+fn busy(seed: u64) -> Vec<Event> {
+    let mut events = poisson(seed, 22 * SECOND, 180 * SECOND, SECOND, 1, 1);
+    events.extend((0..65).map(|i| (59_300_000_000 + i * 10_000_000, 0, 1)));
+    events.extend((0..120).map(|i| (60_050_000_000 + i * 6_000_000, 0, 1)));
+    events.extend((0..80).map(|i| (150 * SECOND + i * 300_000_000, 0, 1)));
+    events.sort_unstable();
+    events
+}
+
+fn scenes() -> Vec<(&'static str, Report)> {
+    let mut eight = five("100/1m");
+    eight.extend(["unlimited", "fixed-window:50/10s", "token-bucket:100/1m,burst=20"].map(String::from));
+    let mixed = ["fixed-window:100/1m+token-bucket:30/10s", "unlimited", "sliding-log:60/1m"].map(String::from);
+    let month: Vec<Event> = poisson(5, EPOCH, 30 * DAY, 40 * SECOND, 1, 1);
+    let costs: Vec<Event> = poisson(6, 0, 600 * SECOND, SECOND, 3, 200);
+    vec![
+        ("burst", report(&burst(), &five("100/1m"))),
+        ("edge", report(&[9, 9, 9, 9, 9, 10, 10, 10, 10, 10].map(|at| (at * SECOND, 0, 1)), &five("5/10s"))),
+        ("busy", report(&busy(1), &five("100/1m"))),
+        ("one-event", report(&[(EPOCH, 0, 1)], &five("100/1m"))),
+        ("one-instant", report(&[(EPOCH, 0, 1); 150], &five("100/1m"))),
+        ("day", report(&poisson(3, EPOCH, DAY, SECOND, 20, 1), &five("20/1m"))),
+        ("month", report(&month, &five("2/1m"))),
+        ("eight", report(&busy(2), &eight)),
+        ("one-policy", report(&busy(2), &five("100/1m")[..1])),
+        ("mixed", report(&busy(4), &mixed)),
+        ("costs", report(&costs, &five("1000/1m"))),
+        ("global", report_in_parts(&poisson(9, 0, 3600 * SECOND, SECOND, 30, 1), &five("40/1m"), false, 1)),
+        ("large-numbers", report(&[(0, 0, u64::MAX / 4), (5, 0, u64::MAX / 8)], &five("9000000000000000000/1h"))),
+        ("within", report(&poisson(3, 0, 300 * SECOND, 5 * SECOND, 1, 1), &five("100/1m"))),
+        ("nanoseconds", report(&[(3, 0, 1), (7, 0, 1), (12, 0, 1)], &["sliding-log:2/10ns".into()])),
+    ]
+}
+
+#[test]
+fn every_scene_is_a_sound_picture() {
+    for (name, report) in scenes() {
+        let svg = comparison(&ComparisonChart::of(&report)).expect("a picture");
+        if let Some(folder) = std::env::var_os("RLSIM_GALLERY") {
+            let path = std::path::Path::new(&folder).join(format!("{name}.svg"));
+            std::fs::write(&path, &svg).expect("a folder that can be written to");
+        }
+        assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{name}");
+    }
+}

@@ -1,0 +1,60 @@
+//! What things are drawn with. The SVG backend knows colours only, so an ink that is more than a colour (a hatching, a
+//! dashed line) is drawn in a colour of its own that [`super::svg`] replaces afterwards.
+
+/// A meaning, and the way it looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ink {
+    /// The page.
+    Paper,
+    /// Titles and the line that matters most.
+    Black,
+    /// Words that stand on top of lines: with a rim of paper.
+    Rimmed,
+    /// Labels of axes.
+    Grey,
+    /// Axes and window edges.
+    Faint,
+    /// What lies between the smallest and the largest value of a line.
+    Band,
+    /// Admitted units.
+    Allowed,
+    /// Denied units: hatched.
+    Denied,
+    /// The outline of denied units.
+    DeniedEdge,
+    /// Units refused for good: cross-hatched.
+    Never,
+    /// The limit: dashed.
+    Limit,
+    /// Where the window holds more than the limit.
+    Over,
+    /// A time in which something was wrong.
+    Shade,
+}
+
+impl Ink {
+    /// The colour in which the backend draws it.
+    pub(super) fn rgb(self) -> (u8, u8, u8) {
+        match self {
+            Ink::Paper => (0xFF, 0xFF, 0xFF),
+            Ink::Black => (0x11, 0x11, 0x11),
+            Ink::Rimmed => (0x11, 0x11, 0x12),
+            Ink::Grey => (0x55, 0x55, 0x55),
+            Ink::Faint => (0xCC, 0xCC, 0xCC),
+            Ink::Band => (0xB4, 0xB4, 0xB4),
+            Ink::Allowed => (0x00, 0x72, 0xB2),
+            Ink::Denied => (0xD5, 0x5E, 0x01),
+            Ink::DeniedEdge => (0xD5, 0x5E, 0x00),
+            Ink::Never => (0xCC, 0x79, 0xA8),
+            Ink::Limit => (0x33, 0x33, 0x34),
+            Ink::Over => (0xF3, 0xB7, 0x6B),
+            Ink::Shade => (0xE4, 0xE4, 0xE4),
+        }
+    }
+
+    /// The colour as it stands in SVG text.
+    pub(super) fn hex(self) -> String {
+        let (r, g, b) = self.rgb();
+        format!("#{r:02X}{g:02X}{b:02X}")
+    }
+}

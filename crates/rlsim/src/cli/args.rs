@@ -1,0 +1,134 @@
+//! What can be typed.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use ratelimit_core::Quota;
+
+use super::inspect::InspectArgs;
+use crate::generate::GenerateArgs;
+use crate::trace::TraceArgs;
+
+/// Replay traffic through every rate-limiting algorithm, and see what each would have allowed and rejected
+#[derive(Debug, Parser)]
+#[command(name = "rlsim", version, about, max_term_width = 120)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Replay a trace through several policies: a table, a chart, and files of other kinds
+    Compare(Box<CompareArgs>),
+    /// Look at a trace: is it fit for choosing a limit, and what should be known about it?
+    Inspect(Box<InspectArgs>),
+    /// Make a trace as CSV on standard output, from a pattern and a seed
+    Generate(Box<GenerateArgs>),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+/// What is limited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ByArg {
+    /// Each client on its own
+    Client,
+    /// All clients together
+    Global,
+}
+
+/// What decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum EngineArg {
+    /// The algorithms on flat arrays, client by client
+    Flat,
+    /// The store of a service, event by event: the same report, but for `state_bytes`
+    Keyed,
+}
+
+/// Shells that completions are made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Shell {
+    /// Bash
+    Bash,
+    /// Elvish
+    Elvish,
+    /// Fish
+    Fish,
+    /// Powershell
+    Powershell,
+    /// Zsh
+    Zsh,
+}
+
+impl Shell {
+    pub(super) fn generator(self) -> clap_complete::Shell {
+        match self {
+            Shell::Bash => clap_complete::Shell::Bash,
+            Shell::Elvish => clap_complete::Shell::Elvish,
+            Shell::Fish => clap_complete::Shell::Fish,
+            Shell::Powershell => clap_complete::Shell::PowerShell,
+            Shell::Zsh => clap_complete::Shell::Zsh,
+        }
+    }
+}
+
+/// Options of `compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The trace and how to read it.
+    #[command(flatten)]
+    pub trace: TraceArgs,
+    /// The policies.
+    #[command(flatten)]
+    pub policies: PolicyArgs,
+    /// What is limited
+    #[arg(long, value_enum, default_value = "client")]
+    pub by: ByArg,
+    /// What decides
+    #[arg(long, value_enum, default_value = "flat")]
+    pub engine: EngineArg,
+    /// Write a file too, its kind by its ending: .svg .png .html .json .csv .md; `-` is JSON on stdout instead of the
+    /// table, `csv:-` CSV there; repeatable
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub export: Vec<PathBuf>,
+    /// Write no chart
+    #[arg(long)]
+    pub no_chart: bool,
+    /// Threads to use; the result does not depend on it [default: all cores]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
+}
+
+/// Which policies are compared.
+#[derive(Debug, Args)]
+pub struct PolicyArgs {
+    /// The quota of the five algorithms, as LIMIT/WINDOW: 100/1m, 5/10s, 1000/h, 3/250ms [default: 100/1m]
+    #[arg(long, value_name = "QUOTA", value_parser = parse_quota)]
+    pub limit: Option<Quota>,
+    /// The burst of the token bucket, and the queue of the leaky bucket [default: the limit]
+    #[arg(long, value_name = "UNITS")]
+    pub burst: Option<u64>,
+    /// Compare these policies instead of the five: NAME:LIMIT/WINDOW[,burst=B], joined by `+` where all must allow,
+    /// with a name before it as in login=token-bucket:5/1m; repeatable
+    #[arg(long, value_name = "POLICY")]
+    pub policy: Vec<String>,
+    /// Compare the policies of a TOML file: [[policy]] tables with `policy` and, if wanted, `name`; repeatable
+    #[arg(long, value_name = "FILE")]
+    pub policies: Vec<PathBuf>,
+}
+
+fn parse_quota(text: &str) -> Result<Quota, String> {
+    text.parse().map_err(|error: ratelimit_core::PolicyError| {
+        format!("{error}; expected LIMIT/WINDOW, such as --limit 100/1m or --limit 5/10s")
+    })
+}

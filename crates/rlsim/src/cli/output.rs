@@ -1,0 +1,109 @@
+//! Where output goes: stdout without complaint about closed pipes, and files written whole or not at all.
+
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use tempfile::{NamedTempFile, TempPath};
+
+use crate::error::{Error, Result};
+
+/// Says something on stderr. Nothing is lost when nobody listens.
+pub(super) fn talk(message: &str) {
+    let _ = writeln!(io::stderr().lock(), "{message}");
+}
+
+/// Runs `write` on a buffered stdout. A reader that has gone away is no error.
+pub(super) fn to_stdout(write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    write(&mut out)?;
+    match out.flush() {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::failed(format!("stdout: {error}"))),
+        _ => Ok(()),
+    }
+}
+
+/// Writes text to stdout.
+pub(super) fn print(text: &str) -> Result<()> {
+    to_stdout(|out| match out.write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::failed(format!("stdout: {error}"))),
+        _ => Ok(()),
+    })
+}
+
+/// A file to be written: a temporary one beside it is opened before the work, and takes its place after it. Dropped
+/// unwritten, it leaves nothing behind.
+#[derive(Debug)]
+pub struct Output {
+    path: PathBuf,
+    temporary: NamedTempFile,
+}
+
+/// Temporary files that an interrupt must remove.
+static PENDING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+impl Output {
+    /// Makes sure that `path` can be written, and writes nothing yet.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] that names the path and what stands in the way.
+    pub fn create(path: &Path) -> Result<Self> {
+        let refused =
+            |why: &dyn std::fmt::Display| Error::failed(format!("{}: cannot be written: {why}", path.display()));
+        if path.is_dir() {
+            return Err(refused(&"it is a directory, expected the path of a file"));
+        }
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        if !folder.is_dir() {
+            return Err(refused(&format_args!("there is no folder {}", folder.display())));
+        }
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".rlsim-").suffix(".tmp");
+        // A temporary file is private by default, but a report is made as any other file is.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let temporary = builder.tempfile_in(folder).map_err(|error| refused(&error))?;
+        pending(|paths| paths.push(temporary.path().to_owned()));
+        Ok(Output { path: path.to_owned(), temporary })
+    }
+
+    /// Puts the whole content in place.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] if the content cannot be stored; then the old file, if any, is as it was.
+    pub fn write(mut self, content: &[u8]) -> Result<()> {
+        let failed = |error: io::Error| Error::failed(format!("{}: cannot be written: {error}", self.path.display()));
+        self.temporary.write_all(content).and_then(|()| self.temporary.flush()).map_err(failed)?;
+        let temporary = self.temporary.path().to_owned();
+        let persisted = self.temporary.persist(&self.path).map(drop).map_err(|error| failed(error.error));
+        pending(|paths| paths.retain(|path| *path != temporary));
+        persisted
+    }
+
+    /// The path that is written in the end.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+fn pending<R>(change: impl FnOnce(&mut Vec<PathBuf>) -> R) -> R {
+    change(&mut PENDING.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// On Ctrl-C: removes temporary files and ends with the customary code 130.
+pub(super) fn clean_up_when_interrupted() {
+    let clean_up = || {
+        pending(|paths| {
+            for path in paths.drain(..) {
+                // Dropping a temporary path removes the file.
+                drop(TempPath::try_from_path(path));
+            }
+        });
+        std::process::exit(130);
+    };
+    // Without a handler an interrupt still ends the program; only a temporary file may stay.
+    let _ = ctrlc::set_handler(clean_up);
+}

@@ -1,0 +1,48 @@
+//! A flash crowd.
+
+use std::fmt;
+
+use clap::Args;
+
+use super::poisson::along;
+use super::{Instants, Period};
+use crate::error::{Error, Result};
+use crate::generate::curve::{BASE, Curve, Knot};
+use crate::generate::random::Draws;
+use crate::generate::units::{Rate, Span};
+
+/// Random requests at a base rate, and many times as many for a while.
+#[derive(Debug, Clone, Args)]
+pub struct Spike {
+    /// Requests per period before and after, such as 10/s
+    #[arg(long, default_value = "10/s")]
+    pub rate: Rate,
+    /// How many times as many during the spike
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub times: u32,
+    /// When it begins, from the start
+    #[arg(long, default_value = "20s")]
+    pub at: Span,
+    /// How long it lasts
+    #[arg(long = "for", default_value = "10s")]
+    pub length: Span,
+}
+
+impl Spike {
+    pub(super) fn instants(&self, period: Period, draws: Draws) -> Result<Instants> {
+        let (Span(at), Span(length)) = (self.at, self.length);
+        let end = at.checked_add(length).ok_or_else(|| {
+            Error::usage(format!("--at {} --for {}: the spike ends after the end of time", self.at, self.length))
+        })?;
+        let knot = |at, level| Knot { at, level };
+        let high = self.times.clamp(1, 1000) * BASE;
+        let knots = vec![knot(0, BASE), knot(at, BASE), knot(at, high), knot(end, high), knot(end, BASE)];
+        Ok(along(Curve::through(self.rate, knots), period, draws))
+    }
+}
+
+impl fmt::Display for Spike {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "--rate {} --times {} --at {} --for {}", self.rate, self.times, self.at, self.length)
+    }
+}

@@ -1,0 +1,54 @@
+//! CSV, TSV and semicolon-separated values, with or without a header.
+//!
+//! Lines that begin with `#` are comments. Quotes follow RFC 4180, so a field may hold delimiters and line ends. Every
+//! row has as many fields as the first line; another number is a bad row, since columns may have moved.
+
+mod header;
+mod rows;
+
+use super::{Format, Head};
+use crate::error::Result;
+use crate::trace::options::ReadOptions;
+use crate::trace::sink::Sink;
+use crate::trace::source::Source;
+
+/// Text with a delimiter.
+pub(crate) struct Delimited {
+    name: &'static str,
+    about: &'static str,
+    delimiter: u8,
+}
+
+/// Comma-separated values.
+pub(crate) const CSV: Delimited = Delimited { name: "csv", about: "comma-separated values", delimiter: b',' };
+/// Tab-separated values.
+pub(crate) const TSV: Delimited = Delimited { name: "tsv", about: "tab-separated values", delimiter: b'\t' };
+/// Semicolon-separated values.
+pub(crate) const SEMICOLON: Delimited =
+    Delimited { name: "semicolon", about: "semicolon-separated values", delimiter: b';' };
+
+impl Format for Delimited {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn about(&self) -> &'static str {
+        self.about
+    }
+
+    fn detect(&self, head: &Head<'_>) -> bool {
+        header::delimiter(head) == Some(self.delimiter)
+    }
+
+    fn read(&self, source: &mut Source, options: &ReadOptions, sink: &mut Sink<'_>, label: &str) -> Result<()> {
+        let mut rows = rows::Rows::new(source, self.delimiter)?;
+        let Some(header) = header::read(&mut rows, options, sink, label)? else {
+            return Ok(());
+        };
+        sink.expect(&header.plan);
+        while let Some(row) = rows.next()? {
+            row.deliver(header.names.count, |fields| header.plan.parse(fields, &|i| header.names.name(i)), sink)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,94 @@
+//! The formats, one file each. A further format is its file and a line in [`FORMATS`].
+
+mod access_log;
+mod aws;
+mod delimited;
+mod json;
+mod line_format;
+mod w3c;
+mod words;
+
+use super::lines::{HEAD, head_lines};
+use super::options::ReadOptions;
+use super::record::shown;
+use super::sink::Sink;
+use super::source::Source;
+use crate::error::{Error, Result};
+
+/// The beginning of an input, for telling its format.
+pub(crate) struct Head<'a> {
+    /// Up to 64 KiB.
+    pub(crate) bytes: &'a [u8],
+    /// Whether this is all there is.
+    pub(crate) whole: bool,
+}
+
+impl<'a> Head<'a> {
+    /// The complete lines, at most 400.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = &'a [u8]> {
+        head_lines(self.bytes, self.whole).take(400)
+    }
+}
+
+/// One format.
+pub(crate) trait Format: Sync {
+    /// As typed after `--format` and as written in the report.
+    fn name(&self) -> &'static str;
+    /// What it is, in a few words.
+    fn about(&self) -> &'static str;
+    /// Whether an input that begins like this is likely of this format.
+    fn detect(&self, head: &Head<'_>) -> bool;
+    /// Reads all records into the sink. `label` is the name of the input in messages.
+    fn read(&self, source: &mut Source, options: &ReadOptions, sink: &mut Sink<'_>, label: &str) -> Result<()>;
+}
+
+/// All formats, the most particular first: the first that recognises an input reads it.
+pub(crate) static FORMATS: &[&dyn Format] = &[
+    &json::CADDY,
+    &json::TRAEFIK,
+    &json::ENVOY,
+    &json::CLOUDFLARE,
+    &json::AZURE_GATEWAY,
+    &json::CLOUDTRAIL,
+    &json::HAR,
+    &json::K6,
+    &json::VEGETA,
+    &json::JSON,
+    &w3c::W3C,
+    &aws::ALB,
+    &aws::ELB,
+    &aws::S3,
+    &access_log::COMBINED,
+    &access_log::COMMON,
+    &delimited::CSV,
+    &delimited::TSV,
+    &delimited::SEMICOLON,
+];
+
+/// The format forced by the options, or the first that recognises the content.
+pub(crate) fn choose(source: &mut Source, options: &ReadOptions, label: &str) -> Result<&'static dyn Format> {
+    if let Some(name) = &options.format {
+        let known = FORMATS.iter().find(|f| f.name().eq_ignore_ascii_case(name));
+        return known
+            .copied()
+            .ok_or_else(|| Error::usage(format!("unknown --format {name:?}: expected one of {}", list())));
+    }
+    source.head(HEAD)?;
+    let window = source.window();
+    let head = Head { bytes: &window[..window.len().min(HEAD)], whole: source.ended() && window.len() <= HEAD };
+    if head.bytes.is_empty() {
+        return Err(Error::failed(format!("{label}: empty: no records at all")));
+    }
+    FORMATS.iter().copied().find(|f| f.detect(&head)).ok_or_else(|| {
+        let first = head.lines().find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
+        Error::failed(format!(
+            "{label}:1:1: format not recognised, found {}; name one with --format: {}",
+            shown(first),
+            list()
+        ))
+    })
+}
+
+fn list() -> String {
+    FORMATS.iter().map(|f| format!("{} ({})", f.name(), f.about())).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,173 @@
+//! The time column while it grows: dates are nanoseconds at once, numbers wait until the whole column tells their unit.
+
+use super::options::TimeUnit;
+use super::record::Why;
+use super::time_text::{Stamp, TimeError};
+use super::unit_guess::{Guess, Magnitudes, guess};
+use super::units::nanos_of;
+use super::zone::Zone;
+
+/// What the times of one input are.
+enum Kind {
+    /// No time yet.
+    Unknown,
+    /// Dates, in nanoseconds already.
+    Dates,
+    /// Numbers of a known unit, in nanoseconds already.
+    Known(TimeUnit),
+    /// Numbers of a unit to be guessed.
+    Undecided(Box<Magnitudes>),
+}
+
+/// The times of one input.
+struct Segment {
+    /// What the input is called in notes.
+    label: String,
+    /// Index of the first event.
+    start: usize,
+    /// The unit to assume, if the user, the format or the name of the column tells.
+    unit: Option<TimeUnit>,
+    kind: Kind,
+}
+
+/// The times of all inputs so far.
+#[derive(Default)]
+pub(crate) struct Times {
+    /// Nanoseconds, or the whole part of undecided numbers.
+    whole: Vec<u64>,
+    /// Billionths of undecided numbers; empty until the first one that is not zero.
+    billionths: Vec<u32>,
+    /// Nanoseconds to take off; empty until the first that is not zero and cannot be taken off at once.
+    durations: Vec<u64>,
+    segments: Vec<Segment>,
+    /// Starts before time zero, moved there.
+    clamped: u64,
+}
+
+/// The times in nanoseconds, and what was found out about them.
+pub(crate) struct Finished {
+    /// One a event, in the order of the input; `None` where the time lies beyond the range.
+    pub(crate) at: Vec<u64>,
+    /// Events whose time lies beyond the range in the unit that the column has, in order.
+    pub(crate) beyond: Vec<usize>,
+    /// Where the events of each input begin.
+    pub(crate) starts: Vec<usize>,
+    /// What a person should know.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Times {
+    /// Starts the times of another input.
+    pub(crate) fn begin(&mut self, label: String) {
+        self.segments.push(Segment { label, start: self.whole.len(), unit: None, kind: Kind::Unknown });
+    }
+
+    /// Says which unit the numbers of this input have.
+    pub(crate) fn expect_unit(&mut self, unit: Option<TimeUnit>) {
+        if let Some(segment) = self.segments.last_mut() {
+            segment.unit = unit;
+        }
+    }
+
+    /// Adds one time; nothing is added if it does not fit.
+    pub(crate) fn push(&mut self, stamp: Stamp, duration: u64, zone: &mut Zone) -> Result<(), Why> {
+        let Some(segment) = self.segments.last_mut() else { return Err(Why::Time(TimeError::NotATime)) };
+        let at = match stamp {
+            Stamp::Number { whole, billionths } => {
+                if let Kind::Unknown = segment.kind {
+                    segment.kind = match segment.unit {
+                        Some(unit) => Kind::Known(unit),
+                        None => Kind::Undecided(Box::default()),
+                    };
+                }
+                match &mut segment.kind {
+                    Kind::Known(unit) => nanos_of(whole, billionths, *unit).ok_or(Why::Time(TimeError::BeyondRange))?,
+                    Kind::Undecided(magnitudes) => {
+                        magnitudes.add(whole, billionths);
+                        self.push_undecided(whole, billionths, duration);
+                        return Ok(());
+                    }
+                    Kind::Dates | Kind::Unknown => return Err(Why::MixedTimes { numbers_before: false }),
+                }
+            }
+            Stamp::Zoned(..) | Stamp::Local(_) => {
+                match segment.kind {
+                    Kind::Unknown => segment.kind = Kind::Dates,
+                    Kind::Dates => {}
+                    Kind::Known(_) | Kind::Undecided(_) => return Err(Why::MixedTimes { numbers_before: true }),
+                }
+                match stamp {
+                    Stamp::Zoned(civil, offset) => civil.nanos_at(offset),
+                    Stamp::Local(civil) => zone.nanos(&civil),
+                    Stamp::Number { .. } => Err(TimeError::NotATime),
+                }
+                .map_err(Why::Time)?
+            }
+        };
+        self.clamped += u64::from(at < duration);
+        self.push_undecided(at.saturating_sub(duration), 0, 0);
+        Ok(())
+    }
+
+    fn push_undecided(&mut self, whole: u64, billionths: u32, duration: u64) {
+        push_sparse(&mut self.billionths, self.whole.len(), billionths);
+        push_sparse(&mut self.durations, self.whole.len(), duration);
+        self.whole.push(whole);
+    }
+
+    /// Decides the units and turns everything into nanoseconds.
+    pub(crate) fn finish(mut self) -> Finished {
+        let mut notes = Vec::new();
+        let mut beyond = Vec::new();
+        let ends: Vec<usize> = self.segments.iter().skip(1).map(|s| s.start).chain([self.whole.len()]).collect();
+        let ambiguous = self.ambiguous_together();
+        for (segment, &end) in self.segments.iter().zip(&ends) {
+            let Kind::Undecided(magnitudes) = &segment.kind else { continue };
+            let Guess { unit, why } = guess(if magnitudes.is_absolute() { magnitudes } else { &ambiguous });
+            notes.push(format!(
+                "{}: times read as {}: {why}; --time-unit says otherwise",
+                segment.label,
+                unit.symbol()
+            ));
+            for i in segment.start..end {
+                let billionths = self.billionths.get(i).copied().unwrap_or(0);
+                let Some(at) = nanos_of(self.whole[i], billionths, unit) else {
+                    beyond.push(i);
+                    continue;
+                };
+                let duration = self.durations.get(i).copied().unwrap_or(0);
+                self.clamped += u64::from(at < duration);
+                self.whole[i] = at.saturating_sub(duration);
+            }
+        }
+        if self.clamped > 0 {
+            notes.push(format!("{} starts before time zero moved to zero: is the duration right?", self.clamped));
+        }
+        let starts = self.segments.iter().map(|s| s.start).collect();
+        Finished { at: self.whole, beyond, starts, notes }
+    }
+
+    /// The small numbers of all inputs: rotated sets of relative times have one unit.
+    fn ambiguous_together(&self) -> Magnitudes {
+        let mut together = Magnitudes::default();
+        for segment in &self.segments {
+            if let Kind::Undecided(magnitudes) = &segment.kind
+                && !magnitudes.is_absolute()
+            {
+                together.merge(magnitudes);
+            }
+        }
+        together
+    }
+}
+
+/// Appends to a column that stays empty while it holds only zeros.
+fn push_sparse<T: Copy + Default + PartialEq>(column: &mut Vec<T>, length: usize, value: T) {
+    if column.is_empty() {
+        if value == T::default() {
+            return;
+        }
+        column.resize(length, T::default());
+    }
+    column.push(value);
+}
