@@ -23,6 +23,8 @@ pub(crate) struct Outcome {
     /// One for each ask, or none at all.
     pub(crate) partitions: Vec<Partition>,
     pub(crate) answer: Answer,
+    /// The time of the decision, where this server's clock told it.
+    pub(crate) at: Option<Nanos>,
 }
 
 /// The policies' answers as one.

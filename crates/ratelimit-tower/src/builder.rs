@@ -112,6 +112,12 @@ impl Builder {
         self
     }
 
+    /// Puts what was [`Decided`](crate::Decided) into the extensions of each response, for logs and metrics.
+    pub fn report_decisions(mut self, reported: bool) -> Builder {
+        self.settings.report_decisions = reported;
+        self
+    }
+
     /// What to do while a shared backend has no answer.
     pub fn when_unavailable(mut self, unavailable: WhenUnavailable) -> Builder {
         self.settings.unavailable = unavailable;

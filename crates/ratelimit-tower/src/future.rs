@@ -169,7 +169,7 @@ where
                     let actual = response.extensions_mut().remove::<ActualCost>();
                     let settlement = this.engine.settlement(&outcome, response.status(), actual.as_ref());
                     let Some(settlement) = settlement else {
-                        this.engine.describe(&mut response, outcome.levels.as_slice(), &outcome.partitions);
+                        this.engine.describe(&mut response, &outcome, outcome.levels.as_slice());
                         return Poll::Ready(Ok(finish(this.engine, *this.about, response)));
                     };
                     State::Settling { settled: Box::pin(settlement.settle()), held: Some((response, outcome)) }
@@ -179,7 +179,7 @@ where
                     let Some((mut response, outcome)) = held.take() else { return Poll::Pending };
                     // A backend that failed meanwhile has nothing to claim.
                     if let Ok(levels) = levels {
-                        this.engine.describe(&mut response, levels.as_slice(), &outcome.partitions);
+                        this.engine.describe(&mut response, &outcome, levels.as_slice());
                     }
                     return Poll::Ready(Ok(finish(this.engine, *this.about, response)));
                 }

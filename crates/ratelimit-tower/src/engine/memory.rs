@@ -20,7 +20,7 @@ impl Engine {
             _ => self.all_or_nothing(asks.as_slice(), now),
         };
         let answer = answer(levels.as_slice().iter().map(|level| level.decision));
-        Outcome { asks, levels, partitions, answer }
+        Outcome { asks, levels, partitions, answer, at: Some(now) }
     }
 
     fn all_or_nothing(&self, asks: &[Ask], now: Nanos) -> Few<Level> {

@@ -7,7 +7,8 @@ use ratelimit_core::Nanos;
 
 use super::Engine;
 use crate::ask::{Answer, Outcome};
-use crate::headers::{Level, Partition, retry_seconds};
+use crate::decided::{Decided, PolicyDecision};
+use crate::headers::{Level, retry_seconds};
 use crate::key::KeyError;
 use crate::refusal::Refusal;
 use crate::stats::count;
@@ -32,10 +33,24 @@ impl Engine {
     }
 
     /// Adds to a response of the service what is left.
-    pub(crate) fn describe<B>(&self, response: &mut Response<B>, levels: &[Level], partitions: &[Partition]) {
+    pub(crate) fn describe<B>(&self, response: &mut Response<B>, outcome: &Outcome, levels: &[Level]) {
+        self.report(outcome, response);
         let silent = self.settings.shadow || (response.status().is_redirection() && !self.settings.on_redirects);
         if !silent {
-            self.write_fields(levels, partitions, response.headers_mut());
+            self.write_fields(levels, &outcome.partitions, response.headers_mut());
+        }
+    }
+
+    /// Tells outer layers what was decided.
+    fn report<B>(&self, outcome: &Outcome, response: &mut Response<B>) {
+        if self.settings.report_decisions {
+            let decision_of = |level: &Level| PolicyDecision {
+                name: self.limits[level.policy].name.clone(),
+                cost: level.cost,
+                decision: level.decision,
+            };
+            let policies = outcome.levels.as_slice().iter().map(decision_of).collect();
+            response.extensions_mut().insert(Decided { at: outcome.at, policies });
         }
     }
 
@@ -53,6 +68,7 @@ impl Engine {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(retry_seconds(retry_after)));
         }
         self.write_fields(levels, &outcome.partitions, response.headers_mut());
+        self.report(outcome, &mut response);
         response
     }
 

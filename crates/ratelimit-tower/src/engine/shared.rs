@@ -36,7 +36,7 @@ impl Engine {
             levels.push(self.level_of(ask, *decision).await?);
         }
         let answer = answer(decisions.into_iter());
-        Ok(Outcome { asks, levels: levels.into_iter().collect(), partitions, answer })
+        Ok(Outcome { asks, levels: levels.into_iter().collect(), partitions, answer, at: None })
     }
 
     /// The last decision refused. The earlier ones have been given back; they and those that were not asked say what is
@@ -61,7 +61,7 @@ impl Engine {
             levels.push(self.level_of(ask, decision).await?);
         }
         let answer = answer(levels.iter().map(|level: &Level| level.decision));
-        Ok(Outcome { asks, levels: levels.into_iter().collect(), partitions, answer })
+        Ok(Outcome { asks, levels: levels.into_iter().collect(), partitions, answer, at: None })
     }
 
     /// Decides one policy; a queue whose turn comes too late is left again.
