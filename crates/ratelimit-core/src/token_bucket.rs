@@ -108,11 +108,7 @@ impl Algorithm for TokenBucket {
 
     #[inline]
     fn decide(&self, state: &mut BucketState, now: Nanos, cost: u64) -> Decision {
-        let assessed = self.bucket.assess(state, now, cost);
-        if let Some(charged) = assessed.next {
-            *state = charged;
-        }
-        match assessed.decision {
+        match self.bucket.decide(state, now, cost) {
             // A token bucket does not queue: what is allowed is allowed at once.
             Decision::Allowed { remaining, reset_after, .. } => {
                 Decision::Allowed { remaining, reset_after, delay: Nanos::ZERO }

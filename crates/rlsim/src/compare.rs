@@ -81,30 +81,35 @@ impl Comparison {
     }
 
     fn meta(&self, trace: &Trace) -> Meta {
-        let facts = &trace.facts;
-        let (start_ns, end_ns) = span(trace);
         Meta {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             command: self.command.clone(),
-            trace: TraceMeta {
-                path: facts.paths.iter().map(|path| path.display().to_string()).collect(),
-                format: facts.format.clone(),
-                rows: facts.rows,
-                events: facts.events,
-                bad: facts.bad,
-                blank: facts.blank,
-                skipped: facts.skipped,
-                clients: trace.names.len() as u64,
-                units: units(trace),
-                start_ns,
-                end_ns,
-                resolution_ns: facts.resolution_ns,
-                reordered: facts.reordered,
-                largest_step_back_ns: facts.largest_step_back_ns,
-                notes: facts.notes.clone(),
-            },
+            trace: trace_meta(trace),
             names: trace.names.clone(),
         }
+    }
+}
+
+/// The facts of a trace as every report states them.
+pub fn trace_meta(trace: &Trace) -> TraceMeta {
+    let facts = &trace.facts;
+    let (start_ns, end_ns) = span(trace);
+    TraceMeta {
+        path: facts.paths.iter().map(|path| path.display().to_string()).collect(),
+        format: facts.format.clone(),
+        rows: facts.rows,
+        events: facts.events,
+        bad: facts.bad,
+        blank: facts.blank,
+        skipped: facts.skipped,
+        clients: trace.names.len() as u64,
+        units: units(trace),
+        start_ns,
+        end_ns,
+        resolution_ns: facts.resolution_ns,
+        reordered: facts.reordered,
+        largest_step_back_ns: facts.largest_step_back_ns,
+        notes: facts.notes.clone(),
     }
 }
 

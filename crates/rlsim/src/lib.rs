@@ -16,6 +16,7 @@ pub mod cli;
 pub mod compare;
 pub mod error;
 pub mod generate;
+pub mod inspect;
 pub mod metrics;
 pub mod replay;
 pub mod report;

@@ -94,3 +94,33 @@ fn jmeter_results() {
     assert_eq!(trace.facts.reordered, 297);
     assert_eq!(trace.facts.resolution_ns, 1_000_000);
 }
+
+/// The rows, events, bad, blank and skipped records of a shared file, and its clients and format.
+fn counts(name: &str, options: &ReadOptions) -> Option<([u64; 5], usize, String)> {
+    let trace = read(name, options)?;
+    let facts = trace.facts;
+    Some(([facts.rows, facts.events, facts.bad, facts.blank, facts.skipped], trace.names.len(), facts.format))
+}
+
+/// Every file that needs no option, and what it gives.
+#[test]
+fn documented_counts() {
+    let mut wrong = Vec::new();
+    for (name, rows, clients, format) in [
+        ("iis_w3c.log", [254, 210, 0, 0, 44], 12, "w3c"),
+        ("formats/lnav_iis_advanced.log", [10, 3, 0, 3, 4], 3, "w3c"),
+        ("formats/crowdsec_aws_alb.log", [14, 14, 0, 0, 0], 14, "alb"),
+        ("formats/plaso_apache_vhost_mixed.log", [15, 15, 0, 0, 0], 8, "combined"),
+        ("formats/crowdsec_http_dos.log", [356, 356, 0, 0, 0], 14, "combined"),
+        ("nginx_rotated.log.2", [5_054, 1_361, 3_693, 0, 0], 142, "combined"),
+        ("nginx_rotated.log.3", [1_086, 938, 148, 0, 0], 81, "combined"),
+    ] {
+        if let Some(found) = counts(name, &ReadOptions::default()) {
+            let expect = (rows, clients, format.to_owned());
+            if found != expect {
+                wrong.push(format!("{name}: found {found:?}, documented {expect:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

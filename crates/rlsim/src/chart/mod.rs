@@ -9,11 +9,14 @@ mod comparison;
 #[cfg(test)]
 mod gallery;
 mod ink;
+mod page;
 mod panel;
 mod scale;
 mod svg;
 mod text;
 mod timeline;
+mod traffic;
 
 pub use comparison::{ComparisonChart, Panel, PeakMark, comparison};
 pub use timeline::{TimelineChart, TimelinePanel, timeline};
+pub use traffic::traffic;

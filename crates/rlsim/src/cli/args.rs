@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ratelimit_core::Quota;
 
+use super::inspect::InspectArgs;
 use crate::generate::GenerateArgs;
+use crate::sim::storm::StormArgs;
 use crate::trace::TraceArgs;
 
 /// Replay traffic through every rate-limiting algorithm, and see what each would have allowed and rejected
@@ -23,8 +25,12 @@ pub struct Cli {
 pub enum Command {
     /// Replay a trace through several policies: a table, a chart, and files of other kinds
     Compare(Box<CompareArgs>),
+    /// Look at a trace: is it fit for choosing a limit, and what should be known about it?
+    Inspect(Box<InspectArgs>),
     /// Make a trace as CSV on standard output, from a pattern and a seed
     Generate(Box<GenerateArgs>),
+    /// Simulate clients that retry against a server, and compare how they do it
+    Storm(Box<StormArgs>),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -92,8 +98,8 @@ pub struct CompareArgs {
     /// What decides
     #[arg(long, value_enum, default_value = "flat")]
     pub engine: EngineArg,
-    /// Write a file too, its kind by its ending: .svg .png .html .json .csv .md ; `-` is the report as JSON on stdout,
-    /// `-.csv` and `-.md` likewise; repeatable
+    /// Write a file too, its kind by its ending: .svg .png .html .json .csv .md; `-` is JSON on stdout instead of the
+    /// table, `csv:-` CSV there; repeatable
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub export: Vec<PathBuf>,
     /// Write no chart

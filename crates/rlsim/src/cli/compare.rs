@@ -57,7 +57,7 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
             ByArg::Global => By::Global,
         },
         threads: args.threads.unwrap_or_else(cores),
-        command: words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        command: command(words),
     };
     let report = comparison.run(&trace);
     if !exports.iter().any(|(_, target)| matches!(target, Target::Stdout)) {
@@ -70,6 +70,22 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
         write(Target::File(chart), &render(Kind::Svg, &report)?)?;
     }
     Ok(())
+}
+
+/// The words that give this report again: the program by its name, wherever it lies, and no word that only says where
+/// output goes or how many threads work, so that the report is the same for all of these.
+fn command(words: &[OsString]) -> Vec<String> {
+    let mut kept = vec!["rlsim".to_owned()];
+    let mut words = words.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).peekable();
+    while let Some(word) = words.next() {
+        match word.split_once('=').map_or(word.as_str(), |(option, _)| option) {
+            "--no-chart" => {}
+            "--threads" => drop(words.next_if(|_| !word.contains('='))),
+            "--export" => while words.next_if(|next| next == "-" || !next.starts_with('-')).is_some() {},
+            _ => kept.push(word),
+        }
+    }
+    kept
 }
 
 fn cores() -> NonZeroUsize {
@@ -126,25 +142,25 @@ fn read_policies(path: &Path) -> Result<Vec<PolicyEntry>> {
     Ok(file.policy)
 }
 
+/// `FILE.csv` by its ending, `-` for JSON on stdout, `csv:-` for another kind there.
 fn open_export(path: &Path) -> Result<(Kind, Target)> {
-    let stdout = path.file_stem().is_some_and(|stem| stem == "-") && path.parent() == Some(Path::new(""));
+    let text = path.to_string_lossy();
+    let on_stdout = if text == "-" { Some("json") } else { text.strip_suffix(":-") };
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
-    let kind = match ending.as_deref() {
+    let kind = match on_stdout.or(ending.as_deref()) {
         Some("svg") => Kind::Svg,
         Some("json") => Kind::Json,
         Some("csv") => Kind::Csv,
         Some("md") => Kind::Markdown,
-        None if stdout => Kind::Json,
         Some("png") => return Err(left_out::error("--export of a PNG", "png")),
         _ => {
             return Err(Error::usage(format!(
-                "--export {}: the kind of file is not known, expected a name that ends in .svg, .png, .html, .json, .csv or \
-                 .md, or `-` for JSON on stdout",
-                path.display()
+                "--export {text}: the kind of file is not known, expected a name that ends in .svg, .png, .html, .json, .csv or \
+                 .md, or `-` for JSON on stdout (`csv:-` for CSV there)"
             )));
         }
     };
-    let target = if stdout { Target::Stdout } else { Target::File(Output::create(path)?) };
+    let target = if on_stdout.is_some() { Target::Stdout } else { Target::File(Output::create(path)?) };
     Ok((kind, target))
 }
 
@@ -222,7 +238,7 @@ fn tell(trace: &Trace, policies: &[NamedPolicy]) {
     }
     let coarse = policies
         .iter()
-        .filter_map(|named| named.quota())
+        .filter_map(NamedPolicy::quota)
         .map(|quota| quota.window().get())
         .find(|window| *window < facts.resolution_ns);
     if let Some(window) = coarse {

@@ -4,6 +4,8 @@
 
 mod args;
 mod compare;
+mod files;
+mod inspect;
 mod left_out;
 mod output;
 mod progress;
@@ -20,13 +22,13 @@ pub use output::Output;
 use crate::error::{Error, Result};
 
 /// Runs the program on its words, the first being its own name.
-pub fn run(words: Vec<OsString>) -> ExitCode {
+pub fn run(words: &[OsString]) -> ExitCode {
     output::clean_up_when_interrupted();
-    let cli = match Cli::try_parse_from(&words) {
+    let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
         Err(error) => return not_parsed(&error),
     };
-    match dispatch(cli, &words) {
+    match dispatch(cli, words) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             output::talk(&format!("rlsim: {error}"));
@@ -46,7 +48,9 @@ fn not_parsed(error: &clap::Error) -> ExitCode {
 fn dispatch(cli: Cli, words: &[OsString]) -> Result<()> {
     match cli.command {
         Command::Compare(args) => compare::run(args, words),
+        Command::Inspect(args) => inspect::run(*args, words),
         Command::Generate(args) => output::to_stdout(|out| args.run(out)),
+        Command::Storm(args) => args.run(&mut std::io::stdout().lock(), &mut std::io::stderr()),
         Command::Completions { shell } => {
             let shell = shell.generator();
             output::to_stdout(|out| {

@@ -9,6 +9,8 @@
 //! what the limiter decided at arrival times (they differ for the leaky bucket only).
 
 mod admitted;
+#[cfg(test)]
+mod brute;
 mod clients;
 mod delay;
 mod excess;

@@ -35,6 +35,23 @@ pub(crate) struct Names {
     pub(crate) count: usize,
 }
 
+impl Names {
+    /// What a column is called in messages.
+    pub(crate) fn name(&self, index: usize) -> String {
+        self.names.get(index).cloned().unwrap_or_else(|| format!("number {}", index + 1))
+    }
+}
+
+/// An address without the port behind its last colon; brackets of IPv6 stay.
+fn without_port(text: &[u8]) -> &[u8] {
+    match memchr::memrchr(b':', text) {
+        // An IPv6 address without brackets has no port.
+        Some(colon) if text[0] != b'[' && memchr::memchr(b':', text) != Some(colon) => text,
+        Some(colon) if colon > 0 && text[colon + 1..].iter().all(u8::is_ascii_digit) => &text[..colon],
+        _ => text,
+    }
+}
+
 impl Columns for Names {
     /// An exact name first (its first occurrence), then one that differs in case only, then a number.
     fn index(&mut self, column: &Column) -> Option<usize> {
@@ -59,7 +76,7 @@ impl Columns for Names {
 }
 
 /// Columns that a format uses when nothing is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Roles {
     /// One column, or date and time.
     pub(crate) time: Option<(usize, Option<usize>)>,
@@ -71,8 +88,22 @@ pub(crate) struct Roles {
     pub(crate) duration_unit: Option<TimeUnit>,
     /// The unit of numeric times.
     pub(crate) time_unit: Option<TimeUnit>,
-    /// Whether the format stamps the end of a request.
-    pub(crate) ends: bool,
+    /// Whether the client is written with its port, which is no part of its name.
+    pub(crate) client_has_port: bool,
+}
+
+impl Roles {
+    /// No column at all.
+    pub(crate) const NONE: Roles = Roles {
+        time: None,
+        client: None,
+        cost: None,
+        count: None,
+        duration: None,
+        duration_unit: None,
+        time_unit: None,
+        client_has_port: false,
+    };
 }
 
 /// Where the parts of a request stand in a record.
@@ -80,6 +111,7 @@ pub(crate) struct Roles {
 pub(crate) struct Plan {
     time: (usize, Option<usize>),
     client: Option<usize>,
+    client_has_port: bool,
     cost: Option<usize>,
     count: Option<usize>,
     duration: Option<usize>,
@@ -123,8 +155,8 @@ impl Plan {
                 columns.listing()
             )));
         };
-        let ends = options.time_is.map_or(roles.ends, |is| is == TimeIs::End);
-        if options.time_is == Some(TimeIs::End) && duration.is_none() {
+        let ends = options.time_is == TimeIs::End;
+        if ends && duration.is_none() {
             return Err(Error::failed(format!(
                 "{input}: --time-is end needs the duration of each request; {}; name one with --duration-column",
                 columns.listing()
@@ -133,6 +165,7 @@ impl Plan {
         Ok(Plan {
             time,
             client,
+            client_has_port: roles.client_has_port && client == roles.client,
             cost,
             count,
             duration: duration.filter(|_| ends),
@@ -145,6 +178,10 @@ impl Plan {
     /// Whether records name a client.
     pub(crate) fn has_client(&self) -> bool {
         self.client.is_some()
+    }
+
+    fn client_name<'a>(&self, field: Field<'a>) -> Field<'a> {
+        if self.client_has_port { Field { text: without_port(field.text), ..field } } else { field }
     }
 
     /// Picks the parts of one record.
@@ -168,7 +205,7 @@ impl Plan {
         };
         let record = Record {
             when,
-            client: self.client.map(|i| fields.get(i).unwrap_or_default()),
+            client: self.client.map(|i| self.client_name(fields.get(i).unwrap_or_default())),
             cost: self.cost.map(need),
             count: self.count.map(need),
             duration: self.duration.map(need),

@@ -6,6 +6,7 @@ use crate::trace::formats::Head;
 use crate::trace::names::common;
 use crate::trace::options::{Column, ReadOptions, TimeColumn};
 use crate::trace::plan::{Fields, Names, Plan, Roles};
+use crate::trace::record::Place;
 use crate::trace::sink::Sink;
 use crate::trace::time_text::{Stamp, TimeError, parse};
 
@@ -66,7 +67,7 @@ pub(super) fn read(
 ) -> Result<Option<Header>> {
     while let Some(row) = rows.next()? {
         match row.kind {
-            RowKind::Fields(fields) => return first_line(row.line, fields, options, sink, label).map(Some),
+            RowKind::Fields(fields) => return first_line(row.place, fields, options, sink, label).map(Some),
             _ => row.deliver(0, |_| crate::trace::record::Parsed::Skipped, sink)?,
         }
     }
@@ -74,7 +75,7 @@ pub(super) fn read(
 }
 
 fn first_line(
-    line: u64,
+    place: Place<'_>,
     fields: RowFields<'_>,
     options: &ReadOptions,
     sink: &mut Sink<'_>,
@@ -93,15 +94,15 @@ fn first_line(
     let mut names = Names { count: texts.len(), names: Vec::new() };
     let dates: Vec<usize> = (0..texts.len()).filter(|&i| is_instant(&texts[i])).collect();
     let time = if let [only] = dates[..] { Some((only, None)) } else { None };
-    let roles = Roles { time, ..Roles::default() };
+    let roles = Roles { time, ..Roles::NONE };
     let plan = Plan::new(&mut names, options, roles, label)?;
     if options.time_column.is_none() {
         sink.note(format!("{label}: no header; the time is column {}", dates[0] + 1));
     }
-    sink.expect(plan.has_client(), plan.time_unit, plan.duration_unit);
+    sink.expect(&plan);
     let expected = names.count;
-    let row = Row { line, kind: RowKind::Fields(fields) };
-    row.deliver(expected, |fields| plan.parse(fields, &|i| format!("number {}", i + 1)), sink)?;
+    let row = Row { place, kind: RowKind::Fields(fields) };
+    row.deliver(expected, |fields| plan.parse(fields, &|i| names.name(i)), sink)?;
     Ok(Header { names, plan })
 }
 
@@ -155,6 +156,6 @@ fn header_roles(names: &Names, options: &ReadOptions, sink: &mut Sink<'_>, label
         client: found.client,
         cost: found.cost,
         count: found.count,
-        ..Roles::default()
+        ..Roles::NONE
     }
 }

@@ -1,0 +1,253 @@
+//! A limit for each client.
+
+mod builder;
+mod change;
+mod hash;
+mod key;
+mod page;
+mod rules;
+mod stats;
+mod table;
+
+use std::fmt;
+use std::sync::Arc;
+
+use ratelimit_core::{Algorithm, Decision, Nanos};
+
+pub use builder::Builder;
+pub use key::{Exact, Fingerprint, KeyForm};
+pub use stats::Stats;
+
+use crate::{Clock, SystemClock};
+use table::Table;
+
+/// Clients kept unless another number is asked for.
+pub const DEFAULT_MAX_CLIENTS: usize = 1_000_000;
+
+/// A limit of its own for each client, told apart by its key. Clones are handles to the same clients.
+///
+/// Keys are bytes: `&str`, `&[u8]`, `String`, `&id.to_be_bytes()`. A call hashes the key, takes one lock that about thirty
+/// clients share, and asks the core for one decision; for a known client nothing is allocated.
+///
+/// ```
+/// use std::time::Duration;
+/// use ratelimit_core::TokenBucket;
+/// use ratelimit_store::KeyedLimiter;
+///
+/// let limiter = KeyedLimiter::new(TokenBucket::per(2, Duration::from_secs(60))?);
+/// assert!(limiter.check("alice").is_allowed());
+/// assert!(limiter.check("alice").is_allowed());
+/// assert!(!limiter.check("alice").is_allowed());
+/// assert!(limiter.check("bob").is_allowed());
+/// # Ok::<(), ratelimit_core::QuotaError>(())
+/// ```
+///
+/// # When it is full
+///
+/// At most [`max_clients`](Builder::max_clients) are kept. A client is forgotten only when its state is fresh, so
+/// that forgetting it changes no answer: on the way, a page at a time, and before a page grows. When the table is full
+/// and no place can be freed (the newcomer's own page and up to 32 others are looked into), newcomers share one state
+/// under the same policy until there is room. They are limited together, and counted in [`Stats::overflow`]; nobody is
+/// ever unlimited, and nobody who is exhausted is ever forgotten.
+///
+/// # Time
+///
+/// Time may step back (law 5 of the core). A client that was forgotten at some time meets no earlier time afterwards
+/// (law 7): until the clock has caught up, calls are decided at the time of that forgetting.
+pub struct KeyedLimiter<P: Algorithm, K = Fingerprint, C = SystemClock> {
+    table: Arc<Table<P, K>>,
+    clock: C,
+    shadow: bool,
+}
+
+impl<P: Algorithm, K, C: Clone> Clone for KeyedLimiter<P, K, C> {
+    fn clone(&self) -> Self {
+        KeyedLimiter { table: Arc::clone(&self.table), clock: self.clock.clone(), shadow: self.shadow }
+    }
+}
+
+impl<P: Algorithm, K: KeyForm, C: Clock> fmt::Debug for KeyedLimiter<P, K, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyedLimiter").field("tracked", &self.len()).finish_non_exhaustive()
+    }
+}
+
+impl<P: Algorithm + Clone> KeyedLimiter<P> {
+    /// At most a million clients, kept by fingerprint, on the clock of the machine.
+    pub fn new(policy: P) -> Self {
+        Self::builder(policy).build()
+    }
+
+    /// The same with other choices.
+    pub fn builder(policy: P) -> Builder<P> {
+        Builder::new(policy)
+    }
+}
+
+impl<P: Algorithm, K: KeyForm, C: Clock> KeyedLimiter<P, K, C> {
+    /// The clock that the forms without a time read.
+    pub fn clock(&self) -> &C {
+        &self.clock
+    }
+
+    /// Decides one request of cost 1 by the client `key`, and charges it if it is allowed.
+    #[inline]
+    pub fn check(&self, key: impl AsRef<[u8]>) -> Decision {
+        self.check_n(key, 1)
+    }
+
+    /// Decides one request of `cost` units by the client `key`, and charges it if it is allowed.
+    #[inline]
+    pub fn check_n(&self, key: impl AsRef<[u8]>, cost: u64) -> Decision {
+        self.check_n_at(key, self.clock.now(), cost)
+    }
+
+    /// [`check`](Self::check) at `now`.
+    #[inline]
+    pub fn check_at(&self, key: impl AsRef<[u8]>, now: Nanos) -> Decision {
+        self.check_n_at(key, now, 1)
+    }
+
+    /// [`check_n`](Self::check_n) at `now`.
+    #[inline]
+    pub fn check_n_at(&self, key: impl AsRef<[u8]>, now: Nanos, cost: u64) -> Decision {
+        let decision = self.table.check(key.as_ref(), now, cost);
+        if self.shadow { admitted(decision) } else { decision }
+    }
+
+    /// The decision that [`check_n`](Self::check_n) would take, with nothing charged.
+    pub fn peek(&self, key: impl AsRef<[u8]>, cost: u64) -> Decision {
+        self.peek_at(key, self.clock.now(), cost)
+    }
+
+    /// [`peek`](Self::peek) at `now`.
+    pub fn peek_at(&self, key: impl AsRef<[u8]>, now: Nanos, cost: u64) -> Decision {
+        self.table.peek(key.as_ref(), now, cost)
+    }
+
+    /// Records `cost` units whatever the limit, for costs that are known only afterwards: what exceeds the capacity is
+    /// debt.
+    pub fn charge(&self, key: impl AsRef<[u8]>, cost: u64) {
+        self.charge_at(key, self.clock.now(), cost);
+    }
+
+    /// [`charge`](Self::charge) at `now`.
+    pub fn charge_at(&self, key: impl AsRef<[u8]>, now: Nanos, cost: u64) {
+        self.table.charge(key.as_ref(), now, cost);
+    }
+
+    /// Gives back `cost` units, the newest charge first; see [`Algorithm::refund`]. It depends on no time. `false` when
+    /// the client is not kept: then there is nothing to give back, and what it used of the shared state stays used.
+    pub fn refund(&self, key: impl AsRef<[u8]>, cost: u64) -> bool {
+        self.table.refund(key.as_ref(), cost)
+    }
+
+    /// Forgets all that the client has used. `false` when the client was not kept.
+    pub fn reset(&self, key: impl AsRef<[u8]>) -> bool {
+        self.table.reset(key.as_ref())
+    }
+
+    /// The policy of the clients that have none of their own.
+    pub fn policy(&self) -> P
+    where
+        P: Clone,
+    {
+        self.table.policy()
+    }
+
+    /// Changes the policy of all clients that have none of their own, while others decide. What a client has used stays
+    /// used, see [`Algorithm::migrate`]; page by page, so that no caller waits for more than one page.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ratelimit_core::TokenBucket;
+    /// use ratelimit_store::KeyedLimiter;
+    ///
+    /// let limiter = KeyedLimiter::new(TokenBucket::per(2, Duration::from_secs(3600))?);
+    /// limiter.check_n("alice", 2);
+    /// limiter.set_policy(TokenBucket::per(5, Duration::from_secs(3600))?);
+    /// assert!(!limiter.check_n("alice", 4).is_allowed());
+    /// assert!(limiter.check_n("alice", 3).is_allowed());
+    /// # Ok::<(), ratelimit_core::QuotaError>(())
+    /// ```
+    pub fn set_policy(&self, policy: P)
+    where
+        P: Clone,
+    {
+        self.set_policy_at(policy, self.clock.now());
+    }
+
+    /// [`set_policy`](Self::set_policy) at `now`.
+    #[expect(clippy::needless_pass_by_value, reason = "the limiter takes the policy over, as when it is built")]
+    pub fn set_policy_at(&self, policy: P, now: Nanos)
+    where
+        P: Clone,
+    {
+        self.table.set_policy(&policy, now);
+    }
+
+    /// The policy that holds for the client.
+    pub fn policy_of(&self, key: impl AsRef<[u8]>) -> P
+    where
+        P: Clone,
+    {
+        self.table.policy_of(key.as_ref())
+    }
+
+    /// Gives the client a policy of its own (a plan, an exception), or takes it away with `None`. What it has used stays
+    /// used. For clients under different algorithms let `P` be [`Policy`](ratelimit_core::Policy).
+    ///
+    /// Own policies are kept until they are taken away and do not count as clients. In a full table a client that is not
+    /// kept shares the state of the newcomers, under the common policy.
+    pub fn set_policy_of(&self, key: impl AsRef<[u8]>, policy: Option<P>)
+    where
+        P: Clone,
+    {
+        self.set_policy_of_at(key, policy, self.clock.now());
+    }
+
+    /// [`set_policy_of`](Self::set_policy_of) at `now`.
+    pub fn set_policy_of_at(&self, key: impl AsRef<[u8]>, policy: Option<P>, now: Nanos)
+    where
+        P: Clone,
+    {
+        self.table.set_own_policy(key.as_ref(), policy, now);
+    }
+
+    /// Number of clients kept: those with something used, and fresh ones that no sweep has met yet.
+    pub fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Whether no client is kept.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Forgets every client that is fresh now, and says how many they were. Never needed: the calls sweep as they go.
+    /// Visits all clients.
+    pub fn sweep(&self) -> usize {
+        self.sweep_at(self.clock.now())
+    }
+
+    /// [`sweep`](Self::sweep) at `now`.
+    pub fn sweep_at(&self, now: Nanos) -> usize {
+        self.table.sweep(now)
+    }
+
+    /// What has been decided so far. Visits all pages, a few milliseconds for a million clients.
+    pub fn stats(&self) -> Stats {
+        self.table.stats()
+    }
+}
+
+/// What shadow mode answers: everything passes at once.
+fn admitted(decision: Decision) -> Decision {
+    let (remaining, reset_after) = match decision {
+        Decision::Allowed { remaining, reset_after, .. } | Decision::Denied { remaining, reset_after, .. } => {
+            (remaining, reset_after)
+        }
+        Decision::Never { .. } => (0, Nanos::ZERO),
+    };
+    Decision::Allowed { remaining, reset_after, delay: Nanos::ZERO }
+}

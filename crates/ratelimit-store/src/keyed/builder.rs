@@ -1,0 +1,72 @@
+//! The choices of a keyed limiter.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use ratelimit_core::Algorithm;
+
+use super::key::{Exact, Fingerprint, KeyForm};
+use super::table::Table;
+use super::{DEFAULT_MAX_CLIENTS, KeyedLimiter};
+use crate::{Clock, SystemClock};
+
+/// Builds a [`KeyedLimiter`]; from [`KeyedLimiter::builder`].
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Builder<P, K = Fingerprint, C = SystemClock> {
+    policy: P,
+    max_clients: usize,
+    clock: C,
+    shadow: bool,
+    form: PhantomData<K>,
+}
+
+impl<P: Algorithm> Builder<P> {
+    pub(super) fn new(policy: P) -> Self {
+        Builder {
+            policy,
+            max_clients: DEFAULT_MAX_CLIENTS,
+            clock: SystemClock::new(),
+            shadow: false,
+            form: PhantomData,
+        }
+    }
+}
+
+impl<P: Algorithm, K: KeyForm, C: Clock> Builder<P, K, C> {
+    /// Keeps at most so many clients; one million unless set. Two bytes a client are allocated at once (64 a page of
+    /// thirty-two), the rest as clients come. With 0, all clients share one state.
+    pub fn max_clients(self, max_clients: usize) -> Self {
+        Builder { max_clients, ..self }
+    }
+
+    /// Shadow mode, to try a limit on live traffic: decides, charges and counts as always, but everything passes.
+    /// [`KeyedLimiter::stats`] says what would have been denied, [`KeyedLimiter::peek`] who would be.
+    pub fn shadow(self, shadow: bool) -> Self {
+        Builder { shadow, ..self }
+    }
+
+    /// Keeps the keys themselves, and not only fingerprints of them: see [`Exact`].
+    pub fn exact_keys(self) -> Builder<P, Exact, C> {
+        let Builder { policy, max_clients, clock, shadow, form: _ } = self;
+        Builder { policy, max_clients, clock, shadow, form: PhantomData }
+    }
+
+    /// Reads the time from `clock`.
+    pub fn clock<D: Clock>(self, clock: D) -> Builder<P, K, D> {
+        let Builder { policy, max_clients, clock: _, shadow, form } = self;
+        Builder { policy, max_clients, clock, shadow, form }
+    }
+
+    /// The limiter.
+    pub fn build(self) -> KeyedLimiter<P, K, C>
+    where
+        P: Clone,
+    {
+        KeyedLimiter {
+            table: Arc::new(Table::new(self.policy, self.max_clients)),
+            clock: self.clock,
+            shadow: self.shadow,
+        }
+    }
+}

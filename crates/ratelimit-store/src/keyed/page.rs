@@ -1,0 +1,234 @@
+//! The clients of one place of the table: a short sorted list behind one lock.
+//!
+//! Fingerprints are uniform, so where one stands in a sorted list is known to within a few entries. A lookup starts
+//! there and walks: two cache lines for a page of thirty clients. A page grows by an eighth, so that nearly all of its
+//! memory is in use, and no growth ever copies more than one page.
+
+use std::sync::Arc;
+
+use ratelimit_core::{Algorithm, Decision, Nanos};
+
+use super::key::KeyForm;
+use super::rules::Rules;
+
+/// What is kept for one client.
+#[derive(Debug)]
+pub(super) struct Entry<K, S> {
+    fingerprint: u64,
+    key: K,
+    state: S,
+}
+
+impl<K: KeyForm, S> Entry<K, S> {
+    #[inline]
+    fn policy<'a, P>(&self, rules: &'a Rules<P, K>) -> &'a P {
+        rules.of(self.fingerprint, |own| *own == self.key)
+    }
+}
+
+/// Where a client is kept, or would be.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) fingerprint: u64,
+    /// Index of the page.
+    pub(super) page: usize,
+    /// How far into the page the fingerprint is, in 2^-64 of it.
+    pub(super) within: u64,
+}
+
+/// Clients whose fingerprints fall into one range.
+///
+/// Invariants: `entries` is sorted by fingerprint; every client is not fresh before `fresh_from`; no client of this
+/// page has been forgotten at a time after `floor`.
+#[derive(Debug)]
+pub(super) struct Page<P: Algorithm, K> {
+    entries: Vec<Entry<K, P::State>>,
+    rules: Arc<Rules<P, K>>,
+    /// No client is fresh earlier, so that looking for one to forget is in vain.
+    fresh_from: Nanos,
+    /// The latest time at which a client was forgotten: law 7 lets no later call see an earlier time.
+    floor: Nanos,
+    /// Answers since they were last taken.
+    answers: Answers,
+}
+
+/// Numbers of answers, not yet added to the totals.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Answers {
+    pub(super) allowed: u32,
+    pub(super) denied: u32,
+}
+
+/// Answers of a page between two rounds of housekeeping.
+const ROUND: u32 = 64;
+
+impl<P: Algorithm, K: KeyForm> Page<P, K> {
+    pub(super) fn new(rules: Arc<Rules<P, K>>) -> Self {
+        Page { entries: Vec::new(), rules, fresh_from: Nanos::MAX, floor: Nanos::ZERO, answers: Answers::default() }
+    }
+
+    /// The policy of a client, kept or not.
+    #[inline]
+    pub(super) fn policy_of(&self, place: Place, key: &[u8]) -> &P {
+        self.rules.of(place.fingerprint, |own| own.is(key))
+    }
+
+    pub(super) fn rules(&self) -> &Arc<Rules<P, K>> {
+        &self.rules
+    }
+
+    /// The time that counts: at least the latest forgetting.
+    #[inline]
+    pub(super) fn effective(&self, now: Nanos) -> Nanos {
+        now.max(self.floor)
+    }
+
+    /// The index of the client, or `None`.
+    #[inline]
+    pub(super) fn find(&self, place: Place, key: &[u8]) -> Option<usize> {
+        let entries = &self.entries[..];
+        // `within` is below 2^64, so this is below `len` (and 0 for an empty page).
+        let mut i = ((u128::from(place.within) * entries.len() as u128) >> 64) as usize;
+        while i > 0 && entries[i - 1].fingerprint >= place.fingerprint {
+            i -= 1;
+        }
+        // From the first that is not smaller, over all that are equal.
+        while let Some(entry) = entries.get(i) {
+            if entry.fingerprint == place.fingerprint && entry.key.is(key) {
+                return Some(i);
+            }
+            if entry.fingerprint > place.fingerprint {
+                return None;
+            }
+            i += 1;
+        }
+        None
+    }
+
+    #[inline]
+    pub(super) fn decide(&mut self, i: usize, now: Nanos, cost: u64) -> Decision {
+        let entry = &mut self.entries[i];
+        entry.policy(&self.rules).decide(&mut entry.state, now, cost)
+    }
+
+    pub(super) fn peek(&self, i: usize, now: Nanos, cost: u64) -> Decision {
+        let entry = &self.entries[i];
+        entry.policy(&self.rules).peek(&entry.state, now, cost)
+    }
+
+    pub(super) fn charge(&mut self, i: usize, now: Nanos, cost: u64) {
+        let entry = &mut self.entries[i];
+        entry.policy(&self.rules).charge(&mut entry.state, now, cost);
+    }
+
+    pub(super) fn refund(&mut self, i: usize, cost: u64) {
+        let entry = &mut self.entries[i];
+        entry.policy(&self.rules).refund(&mut entry.state, cost);
+        // It may be fresh already.
+        self.fresh_from = Nanos::ZERO;
+    }
+
+    /// Goes over to other rules: clients whose policy changes are migrated to their new one.
+    pub(super) fn migrate(&mut self, rules: Arc<Rules<P, K>>, now: Nanos, changes: impl Fn(u64, &K) -> bool) {
+        let now = self.effective(now);
+        for entry in self.entries.iter_mut().filter(|entry| changes(entry.fingerprint, &entry.key)) {
+            entry.state = entry.policy(&rules).migrate(entry.policy(&self.rules), &entry.state, now);
+        }
+        self.rules = rules;
+        self.fresh_from = Nanos::ZERO;
+    }
+
+    pub(super) fn remove(&mut self, i: usize) {
+        self.entries.remove(i);
+    }
+
+    /// Keeps a new client, who is fresh at `fresh_at`.
+    pub(super) fn insert(&mut self, fingerprint: u64, key: K, state: P::State, fresh_at: Nanos) {
+        if self.is_packed() {
+            self.entries.reserve_exact((self.entries.len() / 8).max(2));
+        }
+        let i = self.entries.partition_point(|entry| entry.fingerprint < fingerprint);
+        self.entries.insert(i, Entry { fingerprint, key, state });
+        self.fresh_from = self.fresh_from.min(fresh_at);
+    }
+
+    /// Whether the next client makes it grow.
+    pub(super) fn is_packed(&self) -> bool {
+        self.entries.len() == self.entries.capacity()
+    }
+
+    /// Forgets the clients that are fresh at `now`, gives back room that is no longer needed, and says how many they were.
+    /// Looks at no client before the earliest time at which one can be fresh.
+    pub(super) fn forget_fresh(&mut self, now: Nanos) -> usize {
+        let now = self.effective(now);
+        if self.entries.is_empty() || now < self.fresh_from {
+            return 0;
+        }
+        let before = self.entries.len();
+        let rules = &*self.rules;
+        let mut fresh_from = Nanos::MAX;
+        self.entries.retain(|entry| {
+            let policy = entry.policy(rules);
+            let used = !policy.is_fresh(&entry.state, now);
+            if used {
+                fresh_from = fresh_from.min(fresh_at(policy, &entry.state, now));
+            }
+            used
+        });
+        self.fresh_from = fresh_from;
+        let forgotten = before - self.entries.len();
+        if forgotten > 0 {
+            self.floor = now;
+            self.give_back_room();
+        }
+        forgotten
+    }
+
+    fn give_back_room(&mut self) {
+        let wanted = self.entries.len() + self.entries.len() / 8 + 2;
+        if self.entries.is_empty() {
+            self.entries = Vec::new();
+        } else if self.entries.capacity() > 2 * wanted {
+            self.entries.shrink_to(wanted);
+        }
+    }
+
+    /// Counts an answer. The answers so far, when it is time to add them to the totals and to sweep elsewhere.
+    #[inline]
+    pub(super) fn count(&mut self, allowed: bool) -> Option<Answers> {
+        if allowed {
+            self.answers.allowed += 1;
+        } else {
+            self.answers.denied += 1;
+        }
+        (self.answers.allowed + self.answers.denied >= ROUND).then(|| std::mem::take(&mut self.answers))
+    }
+
+    /// Answers that are not in the totals yet.
+    pub(super) fn answers(&self) -> Answers {
+        self.answers
+    }
+}
+
+/// When the state will be fresh, if nothing else is charged.
+pub(super) fn fresh_at<P: Algorithm>(policy: &P, state: &P::State, now: Nanos) -> Nanos {
+    match policy.peek(state, now, 0) {
+        Decision::Allowed { reset_after, .. } => now.saturating_add(reset_after),
+        // Cost 0 is always allowed (law 1); if a foreign algorithm breaks it, the sweep has to look.
+        Decision::Denied { .. } | Decision::Never { .. } => now,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::key::Fingerprint;
+    use super::*;
+    use ratelimit_core::BucketState;
+
+    #[test]
+    fn a_page_fills_one_cache_line_and_an_entry_half_of_one() {
+        use std::sync::Mutex;
+        assert_eq!(size_of::<Mutex<Page<ratelimit_core::TokenBucket, Fingerprint>>>(), 64);
+        assert_eq!(size_of::<Entry<Fingerprint, BucketState>>(), 32);
+    }
+}
