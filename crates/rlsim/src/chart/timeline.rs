@@ -134,6 +134,13 @@ impl Frame<'_> {
         }
         self.area(canvas, &panel.all, Ink::Denied)?;
         self.area(canvas, &panel.through, Ink::Allowed)?;
+        if let Some((from, to, _)) = &self.chart.shaded {
+            // Areas may cover the shade; its edges stay visible.
+            for at in [from, to] {
+                let x = self.time.at(*at);
+                canvas.line(vec![(x, plot_top - 60), (x, plot_bottom)], 10, Ink::Grey)?;
+            }
+        }
         let line = self.steps(&panel.reference);
         if line.len() > 1 {
             canvas.line(line, 14, Ink::Limit)?;

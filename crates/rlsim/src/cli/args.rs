@@ -8,6 +8,7 @@ use ratelimit_core::Quota;
 
 use super::inspect::InspectArgs;
 use crate::generate::GenerateArgs;
+use crate::sim::storm::StormArgs;
 use crate::trace::TraceArgs;
 
 /// Replay traffic through every rate-limiting algorithm, and see what each would have allowed and rejected
@@ -28,6 +29,15 @@ pub enum Command {
     Inspect(Box<InspectArgs>),
     /// Make a trace as CSV on standard output, from a pattern and a seed
     Generate(Box<GenerateArgs>),
+    /// Simulate clients that retry against a server, and compare how they do it
+    Storm(Box<StormArgs>),
+    /// Serve a limited API with a page that shows the limiter at work (feature `serve`)
+    #[cfg(feature = "serve")]
+    Serve(crate::serve::ServeArgs),
+    /// Serve a limited API with a page that shows the limiter at work (not in this build: it says how to get it)
+    #[cfg(not(feature = "serve"))]
+    #[command(disable_help_flag = true)]
+    Serve(NotBuilt),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -35,6 +45,15 @@ pub enum Command {
     },
     /// Print the manual page
     Man,
+}
+
+/// Options of a command that this build leaves out: anything goes, so that the answer is how to build it.
+#[cfg(not(feature = "serve"))]
+#[derive(Debug, Args)]
+pub struct NotBuilt {
+    /// Its options.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    pub words: Vec<String>,
 }
 
 /// What is limited.
