@@ -20,4 +20,5 @@ pub mod inspect;
 pub mod metrics;
 pub mod replay;
 pub mod report;
+pub mod sweep;
 pub mod trace;

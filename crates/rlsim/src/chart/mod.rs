@@ -13,8 +13,10 @@ mod page;
 mod panel;
 mod scale;
 mod svg;
+mod sweep;
 mod text;
 mod traffic;
 
 pub use comparison::{ComparisonChart, Panel, PeakMark, comparison};
+pub use sweep::sweep;
 pub use traffic::traffic;
