@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use ratelimit_core::Quota;
 
 use super::inspect::InspectArgs;
+use super::sweep::SweepArgs;
 use crate::generate::GenerateArgs;
 use crate::sim::storm::StormArgs;
 use crate::trace::TraceArgs;
@@ -27,6 +28,8 @@ pub enum Command {
     Compare(Box<CompareArgs>),
     /// Look at a trace: is it fit for choosing a limit, and what should be known about it?
     Inspect(Box<InspectArgs>),
+    /// Try a grid of limits, windows and bursts: what each refuses, what it lets through, and where the trade-off bends
+    Sweep(Box<SweepArgs>),
     /// Make a trace as CSV on standard output, from a pattern and a seed
     Generate(Box<GenerateArgs>),
     /// Simulate clients that retry against a server, and compare how they do it

@@ -10,6 +10,7 @@ mod inspect;
 mod left_out;
 mod output;
 mod progress;
+mod sweep;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -49,6 +50,7 @@ fn dispatch(cli: Cli, words: &[OsString]) -> Result<()> {
     match cli.command {
         Command::Compare(args) => compare::run(args, words),
         Command::Inspect(args) => inspect::run(*args, words),
+        Command::Sweep(args) => sweep::run(*args, words),
         Command::Generate(args) => output::to_stdout(|out| args.run(out)),
         Command::Storm(args) => args.run(&mut std::io::stdout().lock(), &mut std::io::stderr()),
         #[cfg(feature = "serve")]
