@@ -32,7 +32,23 @@ pub(super) enum Ink {
     Over,
     /// A time in which something was wrong.
     Shade,
+    /// The curve of what was asked for.
+    Asked,
+    /// The curve of a policy, by its place in the report; told apart by dashes as well as by colour.
+    Curve(u8),
 }
+
+/// The inks of curves, in the order of policies.
+pub(super) const CURVES: [Ink; 8] = [
+    Ink::Curve(0),
+    Ink::Curve(1),
+    Ink::Curve(2),
+    Ink::Curve(3),
+    Ink::Curve(4),
+    Ink::Curve(5),
+    Ink::Curve(6),
+    Ink::Curve(7),
+];
 
 impl Ink {
     /// The colour in which the backend draws it.
@@ -52,6 +68,29 @@ impl Ink {
             Ink::OverLine => (0xC2, 0x4E, 0x00),
             Ink::Over => (0xF3, 0xB7, 0x6B),
             Ink::Shade => (0xE4, 0xE4, 0xE4),
+            Ink::Asked => (0xBB, 0xBB, 0xBB),
+            Ink::Curve(0) => (0xD5, 0x5E, 0x02),
+            Ink::Curve(1) => (0x00, 0x00, 0x01),
+            Ink::Curve(2) => (0x00, 0x72, 0xB3),
+            Ink::Curve(3) => (0x00, 0x9E, 0x73),
+            Ink::Curve(4) => (0xCC, 0x79, 0xA7),
+            Ink::Curve(5) => (0xE6, 0x9F, 0x00),
+            Ink::Curve(6) => (0x56, 0xB4, 0xE9),
+            Ink::Curve(_) => (0x7A, 0x6A, 0x00),
+        }
+    }
+
+    /// The dashes of a curve in tenths of a pixel, `None` for a line that is not broken.
+    pub(super) fn dashes(self) -> Option<&'static str> {
+        match self {
+            Ink::Limit => Some("60 40"),
+            Ink::Curve(2) => Some("140 50"),
+            Ink::Curve(3) => Some("30 40"),
+            Ink::Curve(4) => Some("140 40 30 40"),
+            Ink::Curve(5) => Some("70 40"),
+            Ink::Curve(6) => Some("200 60"),
+            Ink::Curve(7) => Some("30 80"),
+            _ => None,
         }
     }
 
