@@ -88,7 +88,11 @@ fn numbers(page: &mut String, report: &Report) {
         let _ = write!(page, "<tr><th><a href=\"#def-{}\">{}</a></th>", definition.key, definition.name);
         for policy in &report.policies {
             let over = definition.key == "peak" && exceeds(policy);
-            let class = if over { " class=\"over\"" } else { "" };
+            let class = match definition.key {
+                "most_affected" => " class=\"words\"",
+                _ if over => " class=\"over\"",
+                _ => "",
+            };
             let value = (definition.value)(policy).unwrap_or_else(|| "-".into());
             let _ = write!(page, "<td{class}>{}</td>", escape(&value));
         }
