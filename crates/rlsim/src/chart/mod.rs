@@ -17,6 +17,7 @@ mod ranked;
 mod raster;
 mod scale;
 mod svg;
+mod sweep;
 mod text;
 
 mod timeline;
@@ -25,6 +26,7 @@ pub use comparison::{ComparisonChart, Panel, PeakMark, comparison};
 pub use envelope::envelope;
 pub use ranked::ranked;
 pub use raster::raster;
+pub use sweep::sweep;
 pub use timeline::{TimelineChart, TimelinePanel, timeline};
 pub use traffic::traffic;
 
