@@ -109,3 +109,13 @@ pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }
+
+/// One contender alone on one thread with uniform strings: for a profiler.
+pub fn calls(contender: &str, clients: usize, calls: usize) {
+    let (_, make) = all::<String>().into_iter().find(|(name, _)| *name == contender).unwrap();
+    let limiter = make(SECOND);
+    let keys: Vec<String> = (0..clients as u64).map(String::make).collect();
+    for i in sequence(Draw::Uniform, clients, calls, 1) {
+        std::hint::black_box(limiter.check(&keys[i as usize]));
+    }
+}
