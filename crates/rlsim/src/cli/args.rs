@@ -8,6 +8,7 @@ use ratelimit_core::Quota;
 
 use super::inspect::InspectArgs;
 use crate::generate::GenerateArgs;
+use crate::sim::cluster::ClusterArgs;
 use crate::sim::storm::StormArgs;
 use crate::trace::TraceArgs;
 
@@ -29,6 +30,8 @@ pub enum Command {
     Inspect(Box<InspectArgs>),
     /// Make a trace as CSV on standard output, from a pattern and a seed
     Generate(Box<GenerateArgs>),
+    /// Simulate many servers that share one limit, and compare how they do it
+    Cluster(Box<ClusterArgs>),
     /// Simulate clients that retry against a server, and compare how they do it
     Storm(Box<StormArgs>),
     /// Print a completion script for a shell

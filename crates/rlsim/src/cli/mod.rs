@@ -50,6 +50,7 @@ fn dispatch(cli: Cli, words: &[OsString]) -> Result<()> {
         Command::Compare(args) => compare::run(args, words),
         Command::Inspect(args) => inspect::run(*args, words),
         Command::Generate(args) => output::to_stdout(|out| args.run(out)),
+        Command::Cluster(args) => args.run(&mut std::io::stdout().lock(), &mut std::io::stderr()),
         Command::Storm(args) => args.run(&mut std::io::stdout().lock(), &mut std::io::stderr()),
         Command::Completions { shell } => {
             let shell = shell.generator();
