@@ -20,5 +20,8 @@ pub mod inspect;
 pub mod metrics;
 pub mod replay;
 pub mod report;
+#[cfg(feature = "serve")]
+pub mod serve;
 pub mod sim;
+pub mod sweep;
 pub mod trace;

@@ -133,7 +133,7 @@ impl Frame<'_> {
         canvas.text(&panel.title, (LEFT, top + 190), Anchor::Start, Type::HEADING)?;
         canvas.text(&summary, (RIGHT, top + 190), Anchor::End, Type::LABEL)?;
         if let Some((from, to, _)) = &self.chart.shaded {
-            canvas.fill((self.time.at(*from), plot_top), (self.time.at(*to), plot_bottom), Ink::Shade)?;
+            canvas.fill((self.time.at(*from), plot_top), (self.time.at(*to), plot_bottom), Ink::Trouble)?;
         }
         self.area(canvas, &panel.all, Ink::Denied)?;
         self.area(canvas, &panel.through, Ink::Allowed)?;
@@ -220,7 +220,7 @@ fn legend(canvas: &mut Canvas<'_>, chart: &TimelineChart, y: i32) -> Result<()> 
     let mut entries = vec![(Ink::Denied, all), (Ink::Allowed, through), (Ink::Limit, reference)];
     entries.retain(|(_, text)| !text.is_empty());
     if let Some((_, _, why)) = &chart.shaded {
-        entries.push((Ink::Shade, why));
+        entries.push((Ink::Trouble, why));
     }
     let mut x = MARGIN;
     for (ink, text) in entries {
