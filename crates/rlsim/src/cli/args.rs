@@ -9,6 +9,7 @@ use ratelimit_core::Quota;
 use super::inspect::InspectArgs;
 use super::sweep::SweepArgs;
 use crate::generate::GenerateArgs;
+use crate::sim::cluster::ClusterArgs;
 use crate::sim::storm::StormArgs;
 use crate::trace::TraceArgs;
 
@@ -32,6 +33,8 @@ pub enum Command {
     Sweep(Box<SweepArgs>),
     /// Make a trace as CSV on standard output, from a pattern and a seed
     Generate(Box<GenerateArgs>),
+    /// Simulate many servers that share one limit, and compare how they do it
+    Cluster(Box<ClusterArgs>),
     /// Simulate clients that retry against a server, and compare how they do it
     Storm(Box<StormArgs>),
     /// Serve a limited API with a page that shows the limiter at work (feature `serve`)
