@@ -12,7 +12,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// One policy, one state.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Cell<P: Algorithm> {
     pub(crate) policy: P,
     pub(crate) state: P::State,

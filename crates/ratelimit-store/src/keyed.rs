@@ -6,6 +6,8 @@ mod hash;
 mod key;
 mod page;
 mod rules;
+#[cfg(feature = "serde")]
+pub mod snapshot;
 mod stats;
 mod table;
 
@@ -16,8 +18,11 @@ use ratelimit_core::{Algorithm, Decision, Nanos};
 
 pub use builder::Builder;
 pub use key::{Exact, Fingerprint, KeyForm};
+#[cfg(feature = "serde")]
+pub use snapshot::{RestoreError, Snapshot};
 pub use stats::Stats;
 
+use crate::wait::{self, Lines, Pause, Wait, WaitError};
 use crate::{Clock, SystemClock};
 use table::Table;
 
@@ -56,13 +61,19 @@ pub const DEFAULT_MAX_CLIENTS: usize = 1_000_000;
 /// (law 7): until the clock has caught up, calls are decided at the time of that forgetting.
 pub struct KeyedLimiter<P: Algorithm, K = Fingerprint, C = SystemClock> {
     table: Arc<Table<P, K>>,
+    lines: Arc<Lines>,
     clock: C,
     shadow: bool,
 }
 
 impl<P: Algorithm, K, C: Clone> Clone for KeyedLimiter<P, K, C> {
     fn clone(&self) -> Self {
-        KeyedLimiter { table: Arc::clone(&self.table), clock: self.clock.clone(), shadow: self.shadow }
+        KeyedLimiter {
+            table: Arc::clone(&self.table),
+            lines: Arc::clone(&self.lines),
+            clock: self.clock.clone(),
+            shadow: self.shadow,
+        }
     }
 }
 
@@ -238,6 +249,34 @@ impl<P: Algorithm, K: KeyForm, C: Clock> KeyedLimiter<P, K, C> {
     /// What has been decided so far. Visits all pages, a few milliseconds for a million clients.
     pub fn stats(&self) -> Stats {
         self.table.stats()
+    }
+}
+
+/// Waiting: see [`wait`]. Each client has a line of its own. In shadow mode nobody waits.
+impl<P: Algorithm + Clone, K: KeyForm, C: Clock> KeyedLimiter<P, K, C> {
+    /// Blocks until the client's cost is allowed, and charges it.
+    pub fn wait_until_allowed(&self, key: impl AsRef<[u8]>, wait: impl Into<Wait>) -> Result<Decision, WaitError>
+    where
+        C: Pause,
+    {
+        let wait = wait.into();
+        if self.shadow {
+            return Ok(self.check_n(key, wait.cost()));
+        }
+        wait::block(&*self.table, &self.lines, &self.clock, key.as_ref(), wait)
+    }
+
+    /// Is ready when the client's cost is allowed, and charges it then; dropped before that, it charges nothing.
+    #[cfg(feature = "async")]
+    pub async fn until_allowed(&self, key: impl AsRef<[u8]>, wait: impl Into<Wait>) -> Result<Decision, WaitError>
+    where
+        C: wait::Timer,
+    {
+        let wait = wait.into();
+        if self.shadow {
+            return Ok(self.check_n(key, wait.cost()));
+        }
+        wait::until(&*self.table, &self.lines, &self.clock, key.as_ref(), wait).await
     }
 }
 

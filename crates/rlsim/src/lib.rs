@@ -21,5 +21,8 @@ pub mod metrics;
 pub mod recommend;
 pub mod replay;
 pub mod report;
+#[cfg(feature = "serve")]
+pub mod serve;
+pub mod sim;
 pub mod sweep;
 pub mod trace;

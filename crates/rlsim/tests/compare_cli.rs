@@ -258,3 +258,28 @@ fn help_completions_and_manual_come_out() {
         assert!(output.status.success() && stdout(&output).contains("rlsim"), "{words}");
     }
 }
+
+#[test]
+fn the_store_of_a_service_gives_the_same_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let made =
+        rlsim(folder.path(), "generate poisson --rate 50/s --duration 60s --clients 20 --zipf 1 --cost 1..5 --seed 7");
+    std::fs::write(folder.path().join("t.csv"), &made.stdout).unwrap();
+    for by in ["client", "global"] {
+        let run = |engine: &str| {
+            let words = format!(
+                "compare --trace t.csv --by {by} --engine {engine} --no-chart --export - --policy fixed-window:30/10s \
+                 --policy sliding-log:30/10s --policy sliding-counter:30/10s --policy token-bucket:30/10s,burst=9 \
+                 --policy leaky-bucket:30/10s --policy token-bucket:9/1s+fixed-window:100/1m --policy unlimited"
+            );
+            let output = rlsim(folder.path(), &words);
+            assert!(output.status.success(), "{}", stderr(&output));
+            let mut report: Value = serde_json::from_slice(&output.stdout).unwrap();
+            for policy in report["policies"].as_array_mut().unwrap() {
+                policy.as_object_mut().unwrap().remove("state_bytes");
+            }
+            report["policies"].clone()
+        };
+        assert_eq!(run("flat"), run("keyed"), "--by {by}");
+    }
+}

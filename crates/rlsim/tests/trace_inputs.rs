@@ -97,7 +97,7 @@ fn several_files_merge_by_time_in_any_order() {
     let names: Vec<&str> =
         trace.client.iter().map(|&c| std::str::from_utf8(&trace.names[c as usize]).unwrap()).collect();
     assert_eq!(names, ["a", "b", "c", "a", "d"]);
-    assert_eq!(trace.facts.format, "csv+jsonl");
+    assert_eq!(trace.facts.format, "csv+json");
     assert_eq!((trace.facts.reordered, trace.facts.paths.len()), (0, 3));
     for order in [[&new, &middle, &old], [&middle, &new, &old]] {
         let other = read(&order);

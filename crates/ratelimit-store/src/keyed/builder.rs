@@ -8,16 +8,19 @@ use ratelimit_core::Algorithm;
 use super::key::{Exact, Fingerprint, KeyForm};
 use super::table::Table;
 use super::{DEFAULT_MAX_CLIENTS, KeyedLimiter};
+use crate::wait::{self, Lines};
 use crate::{Clock, SystemClock};
 
 /// Builds a [`KeyedLimiter`]; from [`KeyedLimiter::builder`].
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Builder<P, K = Fingerprint, C = SystemClock> {
-    policy: P,
-    max_clients: usize,
-    clock: C,
+    pub(super) policy: P,
+    pub(super) max_clients: usize,
+    pub(super) clock: C,
     shadow: bool,
+    /// Waiters for one client, and in all.
+    waiting: (usize, usize),
     form: PhantomData<K>,
 }
 
@@ -28,6 +31,7 @@ impl<P: Algorithm> Builder<P> {
             max_clients: DEFAULT_MAX_CLIENTS,
             clock: SystemClock::new(),
             shadow: false,
+            waiting: (wait::A_CLIENT, wait::IN_ALL),
             form: PhantomData,
         }
     }
@@ -46,16 +50,21 @@ impl<P: Algorithm, K: KeyForm, C: Clock> Builder<P, K, C> {
         Builder { shadow, ..self }
     }
 
+    /// Lets so many wait for one client, and so many in all; 1024 and 65 536 unless set. See [`wait`](crate::wait).
+    pub fn max_waiting(self, for_a_client: usize, in_all: usize) -> Self {
+        Builder { waiting: (for_a_client, in_all), ..self }
+    }
+
     /// Keeps the keys themselves, and not only fingerprints of them: see [`Exact`].
     pub fn exact_keys(self) -> Builder<P, Exact, C> {
-        let Builder { policy, max_clients, clock, shadow, form: _ } = self;
-        Builder { policy, max_clients, clock, shadow, form: PhantomData }
+        let Builder { policy, max_clients, clock, shadow, waiting, form: _ } = self;
+        Builder { policy, max_clients, clock, shadow, waiting, form: PhantomData }
     }
 
     /// Reads the time from `clock`.
     pub fn clock<D: Clock>(self, clock: D) -> Builder<P, K, D> {
-        let Builder { policy, max_clients, clock: _, shadow, form } = self;
-        Builder { policy, max_clients, clock, shadow, form }
+        let Builder { policy, max_clients, clock: _, shadow, waiting, form } = self;
+        Builder { policy, max_clients, clock, shadow, waiting, form }
     }
 
     /// The limiter.
@@ -63,8 +72,14 @@ impl<P: Algorithm, K: KeyForm, C: Clock> Builder<P, K, C> {
     where
         P: Clone,
     {
+        let table = Table::new(self.policy.clone(), self.max_clients);
+        self.build_on(table)
+    }
+
+    pub(super) fn build_on(self, table: Table<P, K>) -> KeyedLimiter<P, K, C> {
         KeyedLimiter {
-            table: Arc::new(Table::new(self.policy, self.max_clients)),
+            table: Arc::new(table),
+            lines: Arc::new(Lines::new(self.waiting.0, self.waiting.1)),
             clock: self.clock,
             shadow: self.shadow,
         }

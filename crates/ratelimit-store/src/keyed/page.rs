@@ -128,6 +128,10 @@ impl<P: Algorithm, K: KeyForm> Page<P, K> {
         self.fresh_from = Nanos::ZERO;
     }
 
+    pub(super) fn state(&self, i: usize) -> &P::State {
+        &self.entries[i].state
+    }
+
     /// Goes over to other rules: clients whose policy changes are migrated to their new one.
     pub(super) fn migrate(&mut self, rules: Arc<Rules<P, K>>, now: Nanos, changes: impl Fn(u64, &K) -> bool) {
         let now = self.effective(now);
@@ -140,6 +144,26 @@ impl<P: Algorithm, K: KeyForm> Page<P, K> {
 
     pub(super) fn remove(&mut self, i: usize) {
         self.entries.remove(i);
+    }
+
+    /// The clients: fingerprint, key, own policy if any, state.
+    #[cfg(feature = "serde")]
+    pub(super) fn clients(&self) -> impl Iterator<Item = (u64, &K, Option<&P>, &P::State)> {
+        self.entries.iter().map(|entry| {
+            let own = self.rules.own(entry.fingerprint, |own| *own == entry.key);
+            (entry.fingerprint, &entry.key, own, &entry.state)
+        })
+    }
+
+    #[cfg(feature = "serde")]
+    pub(super) fn floor(&self) -> Nanos {
+        self.floor
+    }
+
+    /// Lets no later call see a time before `floor`.
+    #[cfg(feature = "serde")]
+    pub(super) fn raise_floor(&mut self, floor: Nanos) {
+        self.floor = self.floor.max(floor);
     }
 
     /// Keeps a new client, who is fresh at `fresh_at`.

@@ -14,6 +14,7 @@ use super::page::{Answers, Page, Place, fresh_at};
 use super::rules::Rules;
 use super::stats::Stats;
 use crate::cell::{Cell, lock};
+use crate::wait::Gate;
 
 /// Clients to a page when the table is full.
 const CLIENTS_A_PAGE: usize = 32;
@@ -24,7 +25,7 @@ const PAGES_TO_ASK: usize = 32;
 
 /// See the module.
 pub(super) struct Table<P: Algorithm, K> {
-    hash: KeyHash,
+    pub(super) hash: KeyHash,
     pub(super) pages: Box<[Mutex<Page<P, K>>]>,
     max_clients: usize,
     /// Clients kept; at most `max_clients`.
@@ -58,10 +59,14 @@ enum Room<'a, P: Algorithm> {
 
 impl<P: Algorithm + Clone, K: KeyForm> Table<P, K> {
     pub(super) fn new(policy: P, max_clients: usize) -> Self {
+        Self::with_hash(KeyHash::random(), policy, max_clients)
+    }
+
+    pub(super) fn with_hash(hash: KeyHash, policy: P, max_clients: usize) -> Self {
         let pages = max_clients.div_ceil(CLIENTS_A_PAGE).clamp(1, MOST_PAGES);
         let rules = Arc::new(Rules::new(policy.clone()));
         Table {
-            hash: KeyHash::random(),
+            hash,
             pages: (0..pages).map(|_| Mutex::new(Page::new(Arc::clone(&rules)))).collect(),
             max_clients,
             tracked: AtomicUsize::new(0),
@@ -79,7 +84,11 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
     /// The pages divide the range of fingerprints evenly, in order.
     #[inline]
     pub(super) fn place(&self, key: &[u8]) -> Place {
-        let fingerprint = self.hash.of(key);
+        self.place_of(self.hash.of(key))
+    }
+
+    #[inline]
+    pub(super) fn place_of(&self, fingerprint: u64) -> Place {
         let scaled = u128::from(fingerprint) * self.pages.len() as u128;
         // The high half is below the number of pages; the low half is how far into its page the fingerprint is.
         Place { fingerprint, page: (scaled >> 64) as usize, within: scaled as u64 }
@@ -228,7 +237,7 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
     }
 
     /// Takes a free place.
-    fn enter(&self) -> bool {
+    pub(super) fn enter(&self) -> bool {
         let one_more = |tracked| (tracked < self.max_clients).then_some(tracked + 1);
         self.tracked.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
     }
@@ -277,6 +286,41 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
         self.totals.allowed.fetch_add(u64::from(answers.allowed), Ordering::Relaxed);
         self.totals.denied.fetch_add(u64::from(answers.denied), Ordering::Relaxed);
         self.forget(&mut lock(self.next_page()), now);
+    }
+}
+
+/// Where waiters pass: see [`wait`](crate::wait).
+impl<P: Algorithm + Clone, K: KeyForm> Gate for Table<P, K> {
+    type Policy = P;
+
+    fn check(&self, key: &[u8], now: Nanos, cost: u64) -> Decision {
+        Table::check(self, key, now, cost)
+    }
+
+    fn peek(&self, key: &[u8], now: Nanos, cost: u64) -> Decision {
+        Table::peek(self, key, now, cost)
+    }
+
+    #[cfg(feature = "async")]
+    fn refund(&self, key: &[u8], cost: u64) {
+        Table::refund(self, key, cost);
+    }
+
+    fn copy(&self, key: &[u8], now: Nanos) -> (Cell<P>, Nanos) {
+        let place = self.place(key);
+        let mut page = lock(&self.pages[place.page]);
+        let at = page.effective(now);
+        let cell = match page.find(place, key) {
+            Some(i) => Cell { policy: page.policy_of(place, key).clone(), state: page.state(i).clone() },
+            None => match self.room(&mut page, at) {
+                Room::Shared(shared) => shared.clone(),
+                Room::Own => {
+                    self.leave(1);
+                    Cell::new(page.policy_of(place, key).clone())
+                }
+            },
+        };
+        (cell, at)
     }
 }
 

@@ -29,8 +29,12 @@ pub(super) enum Ink {
     Never,
     /// The limit: dashed.
     Limit,
+    /// The line where it is above the limit.
+    OverLine,
     /// Where the window holds more than the limit.
     Over,
+    /// A time in which something was wrong.
+    Trouble,
     /// A cell of a heat map: 0 is hardly more than paper, [`SHADES`] the darkest.
     Shade(u8),
     /// One of several lines in a plot, told apart by labels too.
@@ -52,7 +56,9 @@ impl Ink {
             Ink::DeniedEdge => (0xD5, 0x5E, 0x00),
             Ink::Never => (0xCC, 0x79, 0xA8),
             Ink::Limit => (0x33, 0x33, 0x34),
+            Ink::OverLine => (0xC2, 0x4E, 0x00),
             Ink::Over => (0xF3, 0xB7, 0x6B),
+            Ink::Trouble => (0xE4, 0xE4, 0xE4),
             Ink::Shade(shade) => {
                 // From a pale blue to a dark one, in even steps: monotone in greyscale too.
                 let (pale, dark) = ([0xF2_u16, 0xF6, 0xFA], [0x08_u16, 0x30, 0x6B]);

@@ -16,9 +16,11 @@ mod scale;
 mod svg;
 mod sweep;
 mod text;
+mod timeline;
 mod traffic;
 
 pub use burst_curve::burst_curve;
 pub use comparison::{ComparisonChart, Panel, PeakMark, comparison};
 pub use sweep::sweep;
+pub use timeline::{TimelineChart, TimelinePanel, timeline};
 pub use traffic::traffic;

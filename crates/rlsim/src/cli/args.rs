@@ -10,6 +10,7 @@ use super::inspect::InspectArgs;
 use super::recommend::RecommendArgs;
 use super::sweep::SweepArgs;
 use crate::generate::GenerateArgs;
+use crate::sim::storm::StormArgs;
 use crate::trace::TraceArgs;
 
 /// Replay traffic through every rate-limiting algorithm, and see what each would have allowed and rejected
@@ -34,6 +35,15 @@ pub enum Command {
     Recommend(Box<RecommendArgs>),
     /// Make a trace as CSV on standard output, from a pattern and a seed
     Generate(Box<GenerateArgs>),
+    /// Simulate clients that retry against a server, and compare how they do it
+    Storm(Box<StormArgs>),
+    /// Serve a limited API with a page that shows the limiter at work (feature `serve`)
+    #[cfg(feature = "serve")]
+    Serve(crate::serve::ServeArgs),
+    /// Serve a limited API with a page that shows the limiter at work (not in this build: it says how to get it)
+    #[cfg(not(feature = "serve"))]
+    #[command(disable_help_flag = true)]
+    Serve(NotBuilt),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -41,6 +51,15 @@ pub enum Command {
     },
     /// Print the manual page
     Man,
+}
+
+/// Options of a command that this build leaves out: anything goes, so that the answer is how to build it.
+#[cfg(not(feature = "serve"))]
+#[derive(Debug, Args)]
+pub struct NotBuilt {
+    /// Its options.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    pub words: Vec<String>,
 }
 
 /// What is limited.
@@ -55,8 +74,10 @@ pub enum ByArg {
 /// What decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum EngineArg {
-    /// The algorithms on flat arrays
+    /// The algorithms on flat arrays, client by client
     Flat,
+    /// The store of a service, event by event: the same report, but for `state_bytes`
+    Keyed,
 }
 
 /// Shells that completions are made for.
@@ -108,6 +129,10 @@ pub struct CompareArgs {
     /// Write no chart
     #[arg(long)]
     pub no_chart: bool,
+    /// End with exit code 3 unless this holds of the report's numbers, such as 'fixed-window.peak.overshoot <= 1.1'
+    /// (keys as in the JSON report; < <= == != >= >); repeatable
+    #[arg(long, value_name = "EXPR")]
+    pub assert: Vec<String>,
     /// Threads to use; the result does not depend on it [default: all cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,

@@ -4,6 +4,7 @@
 
 mod args;
 mod compare;
+mod engines;
 mod files;
 mod inspect;
 mod left_out;
@@ -25,7 +26,6 @@ use crate::error::{Error, Result};
 
 /// Runs the program on its words, the first being its own name.
 pub fn run(words: &[OsString]) -> ExitCode {
-    output::clean_up_when_interrupted();
     let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
         Err(error) => return not_parsed(&error),
@@ -54,6 +54,11 @@ fn dispatch(cli: Cli, words: &[OsString]) -> Result<()> {
         Command::Sweep(args) => sweep::run(*args, words),
         Command::Recommend(args) => recommend::run(*args, words),
         Command::Generate(args) => output::to_stdout(|out| args.run(out)),
+        Command::Storm(args) => args.run(&mut std::io::stdout().lock(), &mut std::io::stderr()),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => args.run(),
+        #[cfg(not(feature = "serve"))]
+        Command::Serve(_) => Err(left_out::error("serve", "serve")),
         Command::Completions { shell } => {
             let shell = shell.generator();
             output::to_stdout(|out| {

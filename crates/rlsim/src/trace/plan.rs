@@ -90,6 +90,8 @@ pub(crate) struct Roles {
     pub(crate) time_unit: Option<TimeUnit>,
     /// Whether the client is written with its port, which is no part of its name.
     pub(crate) client_has_port: bool,
+    /// Fields that only requests have with these values, in inputs that hold other records too.
+    pub(crate) only: [Option<(usize, &'static str)>; 2],
 }
 
 impl Roles {
@@ -103,6 +105,7 @@ impl Roles {
         duration_unit: None,
         time_unit: None,
         client_has_port: false,
+        only: [None; 2],
     };
 }
 
@@ -138,9 +141,15 @@ impl Plan {
         let cost = optional(&options.cost_column, "--cost-column", roles.cost)?;
         let count = optional(&options.count_column, "--count-column", roles.count)?;
         let duration = optional(&options.duration_column, "--duration-column", roles.duration)?;
-        let mut filters = Vec::new();
+        let mut filters: Vec<(usize, Vec<u8>, bool)> = Vec::new();
         for filter in &options.filters {
             filters.push((find(&filter.column, "--where")?, filter.value.clone(), filter.keep_equal));
+        }
+        // A filter asked for takes the place of the one that the format has on the same field.
+        for (index, value) in roles.only.into_iter().flatten() {
+            if filters.iter().all(|(asked, ..)| *asked != index) {
+                filters.push((index, value.into(), true));
+            }
         }
         let asked_time = match &options.time_column {
             Some(TimeColumn::One(column)) => Some((find(column, "--time-column")?, None)),

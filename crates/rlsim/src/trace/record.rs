@@ -115,6 +115,8 @@ pub(crate) enum Why {
     UnclosedQuote,
     /// A line longer than any real record.
     TooLong(usize),
+    /// JSON that is none, in the words of its parser.
+    Json(Box<str>),
     /// More clients than indices.
     TooManyClients,
 }
@@ -152,6 +154,7 @@ impl fmt::Display for Why {
             Why::Shape(expected) => write!(f, "expected {expected}"),
             Why::UnclosedQuote => f.write_str("a quote is opened and never closed"),
             Why::TooLong(limit) => write!(f, "a line of more than {limit} bytes: expected one record a line"),
+            Why::Json(message) => write!(f, "not a JSON object: {message}"),
             Why::TooManyClients => f.write_str("more than 4294967295 different clients"),
         }
     }

@@ -104,7 +104,10 @@ impl Backoff {
 
 /// Uniform from 0 to `most`.
 fn up_to(most: u64, draws: &mut Draws) -> u64 {
-    most.checked_add(1).map_or_else(|| draws.bits(), |n| draws.below(n))
+    match most.checked_add(1) {
+        Some(n) => draws.below(n),
+        None => draws.bits(),
+    }
 }
 
 const FORMS: &str = "expected give-up, at-once, fixed:1s, exponential:100ms..30s (with ,equal ,full or ,decorrelated), \
@@ -195,7 +198,8 @@ impl FromStr for Mixture {
         if !text.contains('%') {
             return text.parse().map(Mixture::all);
         }
-        let wrong = || format!("expected shares that add up to 100 %, such as `90% retry-after + 10% at-once`, found `{text}`");
+        let wrong =
+            || format!("expected shares that add up to 100 %, such as `90% retry-after + 10% at-once`, found `{text}`");
         let part = |part: &str| {
             let (share, retry) = part.trim().split_once('%').ok_or_else(wrong)?;
             Ok((share.trim().parse::<u32>().map_err(|_| wrong())?, retry.trim().parse::<Retry>()?))
@@ -286,7 +290,9 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Mixture>().unwrap().to_string(), text);
         }
-        for text in ["", "later", "fixed:", "exponential:1s", "exponential:1s..1ms", "exponential:0s..1s", "50% at-once"] {
+        for text in
+            ["", "later", "fixed:", "exponential:1s", "exponential:1s..1ms", "exponential:0s..1s", "50% at-once"]
+        {
             assert!(text.parse::<Mixture>().is_err(), "{text}");
         }
     }

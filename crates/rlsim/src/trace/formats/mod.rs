@@ -3,7 +3,12 @@
 mod access_log;
 mod aws;
 mod delimited;
+mod haproxy;
+mod json;
 mod line_format;
+mod log_format;
+mod nginx_error;
+mod text;
 mod w3c;
 mod words;
 
@@ -43,19 +48,36 @@ pub(crate) trait Format: Sync {
 
 /// All formats, the most particular first: the first that recognises an input reads it.
 pub(crate) static FORMATS: &[&dyn Format] = &[
+    &json::CADDY,
+    &json::TRAEFIK,
+    &json::ENVOY,
+    &json::CLOUDFLARE,
+    &json::AZURE_GATEWAY,
+    &json::CLOUDTRAIL,
+    &json::HAR,
+    &json::K6,
+    &json::VEGETA,
+    &json::JSON,
     &w3c::W3C,
     &aws::ALB,
     &aws::ELB,
     &aws::S3,
+    &haproxy::HAPROXY,
+    &nginx_error::NGINX_ERROR,
     &access_log::COMBINED,
     &access_log::COMMON,
+    &text::Text,
     &delimited::CSV,
     &delimited::TSV,
     &delimited::SEMICOLON,
+    &log_format::LogFormat,
 ];
 
 /// The format forced by the options, or the first that recognises the content.
 pub(crate) fn choose(source: &mut Source, options: &ReadOptions, label: &str) -> Result<&'static dyn Format> {
+    if options.log_format.is_some() && options.format.is_none() {
+        return Ok(&log_format::LogFormat);
+    }
     if let Some(name) = &options.format {
         let known = FORMATS.iter().find(|f| f.name().eq_ignore_ascii_case(name));
         return known
