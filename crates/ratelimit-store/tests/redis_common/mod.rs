@@ -1,6 +1,10 @@
 //! A Redis server of the test's own: on a free loopback port, without persistence, in a directory that goes with it.
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub(crate) mod faults;
+pub(crate) mod load;
+pub(crate) mod proxy;
+
 use std::future::Future;
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
