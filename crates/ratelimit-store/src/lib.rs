@@ -32,6 +32,8 @@ mod cell;
 pub mod clock;
 pub mod fallback;
 pub mod keyed;
+#[cfg(feature = "redis")]
+pub mod lease;
 pub mod limiter;
 #[cfg(feature = "redis")]
 pub mod redis;
@@ -40,4 +42,6 @@ pub use backend::Backend;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use fallback::{Answer, Fallback, Source, WhenDown};
 pub use keyed::{Builder, Exact, Fingerprint, KeyForm, KeyedLimiter, Stats};
+#[cfg(feature = "redis")]
+pub use lease::Leased;
 pub use limiter::Limiter;

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ratelimit_core::{Decision, Policy};
+use ratelimit_core::{Algorithm, Decision, Policy};
 use redis::Client;
 
 use super::caller::{Ask, Bounds, Caller};
@@ -15,6 +15,7 @@ use super::link::{Link, Target};
 use super::reply;
 use super::script::{Action, Time};
 use crate::Backend;
+use crate::lease::{Grant, Lender};
 
 /// How long a call may take as a whole unless another time is set.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_millis(50);
@@ -205,7 +206,7 @@ impl SharedLimiter {
         let mut asked = asked.map(Vec::into_iter);
         let next = |asked: &mut Result<_, SharedError>| match asked {
             Ok(answers) => match Iterator::next(answers) {
-                Some(Ok(value)) => reply::decision(&value).map(|reply| reply.decision),
+                Some(Ok(value)) => reply::decision(&value).map(|grant| grant.decision),
                 Some(Err(error)) => Err(SharedError::from_redis(error)),
                 None => Err(SharedError::Reply { found: "fewer answers than requests".into() }),
             },
@@ -214,16 +215,19 @@ impl SharedLimiter {
         requests.iter().map(|(_, cost)| self.caller.known(*cost).map_or_else(|| next(&mut asked), Ok)).collect()
     }
 
-    /// Charges as many of `most` units as there is room for, perhaps none, and says how many.
+    /// Charges as many of `most` units as there is room for, and says how many. Where there is room for none, the
+    /// decision says when there will be for one.
     ///
     /// # Errors
     /// As [`check`](Self::check).
-    pub async fn take(&self, key: impl AsRef<[u8]>, most: u64) -> Result<u64, SharedError> {
-        if self.caller.is_unlimited() {
-            return Ok(most);
+    pub async fn take(&self, key: impl AsRef<[u8]>, most: u64) -> Result<Grant, SharedError> {
+        // A take never asks for more than could ever be there.
+        let most = most.min(self.policy.capacity());
+        if let Some(decision) = self.caller.known(most) {
+            return Ok(Grant { units: most, decision });
         }
         let ask = Ask { client: key.as_ref(), action: Action::Take, cost: most, now_micros: None };
-        reply::decision(&self.caller.ask(ask).await?).map(|reply| reply.charged)
+        reply::decision(&self.caller.ask(ask).await?)
     }
 
     async fn decide(&self, client: &[u8], action: Action, cost: u64) -> Result<Decision, SharedError> {
@@ -231,7 +235,7 @@ impl SharedLimiter {
             return Ok(known);
         }
         let ask = Ask { client, action, cost, now_micros: None };
-        reply::decision(&self.caller.ask(ask).await?).map(|reply| reply.decision)
+        reply::decision(&self.caller.ask(ask).await?).map(|grant| grant.decision)
     }
 
     async fn change(&self, client: &[u8], action: Action, cost: u64) -> Result<(), SharedError> {
@@ -239,6 +243,12 @@ impl SharedLimiter {
             return Ok(());
         }
         reply::done(&self.caller.ask(Ask { client, action, cost, now_micros: None }).await?)
+    }
+}
+
+impl Lender for SharedLimiter {
+    async fn take(&self, key: &[u8], most: u64) -> Result<Grant, SharedError> {
+        SharedLimiter::take(self, key, most).await
     }
 }
 

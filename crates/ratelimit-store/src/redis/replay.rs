@@ -104,7 +104,7 @@ impl ReplayLimiter {
             return Ok(known);
         }
         let ask = Ask { client, action, cost, now_micros: Some(micros(now)?) };
-        reply::decision(&self.caller.ask(ask).await?).map(|reply| reply.decision)
+        reply::decision(&self.caller.ask(ask).await?).map(|grant| grant.decision)
     }
 
     async fn change(&self, client: &[u8], now: Nanos, cost: u64, action: Action) -> Result<(), SharedError> {
