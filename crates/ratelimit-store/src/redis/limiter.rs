@@ -14,7 +14,9 @@ use super::key::Prefix;
 use super::link::{Link, Target};
 use super::reply;
 use super::script::{Action, Time};
+use super::split::SplitLimiter;
 use crate::Backend;
+use crate::fallback::share;
 use crate::lease::{Grant, Lender};
 
 /// How long a call may take as a whole unless another time is set.
@@ -103,13 +105,7 @@ impl Builder {
     #[cfg(feature = "redis-cluster")]
     pub fn connect_cluster(self, addresses: &[&str]) -> Result<SharedLimiter, BuildError> {
         let policy = self.policy;
-        // A decision that is sent twice could be charged twice, so redirections are followed and little else is retried.
-        let client = redis::cluster::ClusterClient::builder(addresses.to_vec())
-            .retries(2)
-            .connection_timeout(Duration::from_secs(1))
-            .build()
-            .map_err(BuildError::Address)?;
-        Ok(SharedLimiter { caller: Arc::new(self.caller(Target::Cluster(Box::new(client)), Time::Server)?), policy })
+        Ok(SharedLimiter { caller: Arc::new(self.caller(cluster(addresses)?, Time::Server)?), policy })
     }
 
     /// The entry for replays and tests, which takes the time: see [`ReplayLimiter`](super::ReplayLimiter).
@@ -121,7 +117,35 @@ impl Builder {
         Ok(super::ReplayLimiter::new(self.caller(target, Time::Passed)?))
     }
 
-    fn caller(self, target: Target, time: Time) -> Result<Caller, BuildError> {
+    /// A limiter on one server that splits the quota of each client over `parts` keys: see [`SplitLimiter`].
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect), and parts that are none or more than the policy's capacity.
+    pub fn connect_split(self, address: &str, parts: u32) -> Result<SplitLimiter, BuildError> {
+        self.split(single(address)?, parts)
+    }
+
+    /// The same on a cluster, where the parts lie in different slots.
+    ///
+    /// # Errors
+    /// As [`connect_split`](Self::connect_split).
+    #[cfg(feature = "redis-cluster")]
+    pub fn connect_cluster_split(self, addresses: &[&str], parts: u32) -> Result<SplitLimiter, BuildError> {
+        self.split(cluster(addresses)?, parts)
+    }
+
+    fn split(self, target: Target, parts: u32) -> Result<SplitLimiter, BuildError> {
+        let capacity = self.policy.capacity();
+        if parts == 0 || u64::from(parts) > capacity {
+            return Err(BuildError::Parts { parts, capacity });
+        }
+        let policy = share(&self.policy, u64::from(parts));
+        let prefix = Prefix::new(&self.prefix).map_err(BuildError::Prefix)?.split();
+        let caller = Caller::new(&policy, prefix, Time::Server, Link::new(target), self.bounds)?;
+        Ok(SplitLimiter::new(SharedLimiter { caller: Arc::new(caller), policy }, parts))
+    }
+
+    fn caller(&self, target: Target, time: Time) -> Result<Caller, BuildError> {
         let prefix = Prefix::new(&self.prefix).map_err(BuildError::Prefix)?;
         Caller::new(&self.policy, prefix, time, Link::new(target), self.bounds)
     }
@@ -129,6 +153,17 @@ impl Builder {
 
 fn single(address: &str) -> Result<Target, BuildError> {
     Client::open(address).map(Target::Single).map_err(BuildError::Address)
+}
+
+#[cfg(feature = "redis-cluster")]
+fn cluster(addresses: &[&str]) -> Result<Target, BuildError> {
+    // A decision that is sent twice could be charged twice, so redirections are followed and little else is retried.
+    let client = redis::cluster::ClusterClient::builder(addresses.to_vec())
+        .retries(2)
+        .connection_timeout(Duration::from_secs(1))
+        .build()
+        .map_err(BuildError::Address)?;
+    Ok(Target::Cluster(Box::new(client)))
 }
 
 impl SharedLimiter {
@@ -222,7 +257,7 @@ impl SharedLimiter {
     /// As [`check`](Self::check).
     pub async fn take(&self, key: impl AsRef<[u8]>, most: u64) -> Result<Grant, SharedError> {
         // A take never asks for more than could ever be there.
-        let most = most.min(self.policy.capacity());
+        let most = most.min(self.caller.capacity());
         if let Some(decision) = self.caller.known(most) {
             return Ok(Grant { units: most, decision });
         }
