@@ -64,15 +64,17 @@ pub trait Algorithm {
     /// rolled past count no more, so that giving them back has no effect, and a bucket never holds more than its burst.
     fn refund(&self, state: &mut Self::State, cost: u64);
 
-    /// Units in use at `now`, rounded up, debt included.
+    /// Units in use at `now` as decisions count them, debt included: what remains is the capacity less these. Started
+    /// units of a bucket count in full, the estimate of the sliding counter is rounded down. 0 if and only if the state
+    /// is fresh.
     fn used(&self, state: &Self::State, now: Nanos) -> u64;
 
     /// Whether the state answers like a fresh one at every time from `now` on, so that it may be forgotten.
     fn is_fresh(&self, state: &Self::State, now: Nanos) -> bool;
 
     /// The state for this policy of a client whose state under the policy `old` is `state`: a live change of the
-    /// quota. What was used stays used (rounded up where the units differ), and time idle until `now` has earned at
-    /// the old rate.
+    /// quota. What was used stays used (in a bucket rounded up to the new parts), and time idle until `now` has
+    /// earned at the old rate.
     #[must_use]
     fn migrate(&self, old: &Self, state: &Self::State, now: Nanos) -> Self::State;
 

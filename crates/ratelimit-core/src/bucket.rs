@@ -64,14 +64,6 @@ pub(crate) struct Bucket {
 /// Quotas with B * W' below this leave room for every sum of the narrow path.
 const NARROW: u128 = 1 << 62;
 
-/// An admission or a refusal, before it is put into words.
-pub(crate) struct Assessment {
-    /// What would be answered. `delay` is the time until the level ahead has drained; the token bucket drops it.
-    pub(crate) decision: Decision,
-    /// The state to keep, when something is to be charged.
-    pub(crate) next: Option<BucketState>,
-}
-
 impl Bucket {
     pub(crate) const fn new(quota: Quota) -> Self {
         let (limit, window) = (quota.limit(), quota.window().get());
@@ -103,20 +95,29 @@ impl Bucket {
         (self.burst != self.quota.limit()).then_some(self.burst)
     }
 
+    /// Decides, and charges what is allowed. A queue (the leaky bucket) has requests wait until the level ahead of them has
+    /// drained; a meter (the token bucket) does not.
     #[inline]
-    pub(crate) fn assess(&self, state: &BucketState, now: Nanos, cost: u64) -> Assessment {
+    pub(crate) fn decide<const QUEUE: bool>(&self, state: &mut BucketState, now: Nanos, cost: u64) -> Decision {
         if cost > self.burst {
-            return Assessment { decision: Decision::Never { capacity: self.burst }, next: None };
+            return Decision::Never { capacity: self.burst };
         }
         match self.narrow {
-            Some(capacity) if state.used_high == 0 => self.assess_narrow(capacity, state, now.get(), cost),
-            _ => self.assess_wide(state, now.get(), cost),
+            Some(capacity) if state.used_high == 0 => self.decide_narrow::<QUEUE>(capacity, state, now.get(), cost),
+            _ => self.decide_wide::<QUEUE>(state, now.get(), cost),
         }
     }
 
     /// The decision in 64 bits: the capacity is below 2^62 parts, the recorded level below 2^64.
-    #[inline]
-    fn assess_narrow(&self, capacity: u64, state: &BucketState, now: u64, cost: u64) -> Assessment {
+    #[expect(clippy::inline_always, reason = "the hot path of both buckets: a call costs as much as the decision")]
+    #[inline(always)]
+    fn decide_narrow<const QUEUE: bool>(
+        &self,
+        capacity: u64,
+        state: &mut BucketState,
+        now: u64,
+        cost: u64,
+    ) -> Decision {
         let effective = state.effective(now);
         let behind = effective - now;
         // Saturating is exact: a product beyond `u64::MAX` drains any level of 64 bits.
@@ -124,21 +125,32 @@ impl Bucket {
         // `cost <= burst`, so this is at most `capacity`.
         let charged = cost * self.unit;
         let after = |parts: u64| Nanos::new(self.drained_in(parts).saturating_add(behind));
-        if cost == 0 || level <= capacity - charged {
-            // `level + charged <= capacity`, unless the cost is 0 in debt.
-            let filled = level + charged;
-            let remaining = capacity.saturating_sub(filled) / self.unit;
-            let delay = if cost == 0 { Nanos::ZERO } else { after(level) };
-            let reset_after = if filled == 0 { Nanos::ZERO } else { after(filled) };
-            let next = (cost > 0).then_some(BucketState { last: effective, used_high: 0, used_low: filled });
-            Assessment { decision: Decision::Allowed { remaining, reset_after, delay }, next }
-        } else {
-            let decision = Decision::Denied {
+        if cost == 0 {
+            return self.idle(capacity, level, after);
+        }
+        if level > capacity - charged {
+            return Decision::Denied {
                 retry_after: after(level - (capacity - charged)),
                 remaining: capacity.saturating_sub(level) / self.unit,
                 reset_after: after(level),
             };
-            Assessment { decision, next: None }
+        }
+        // At most `capacity`, by the comparison above.
+        let filled = level + charged;
+        *state = BucketState { last: effective, used_high: 0, used_low: filled };
+        Decision::Allowed {
+            remaining: (capacity - filled) / self.unit,
+            reset_after: after(filled),
+            delay: if QUEUE { after(level) } else { Nanos::ZERO },
+        }
+    }
+
+    /// The answer to cost 0, which changes nothing.
+    fn idle(&self, capacity: u64, level: u64, after: impl Fn(u64) -> Nanos) -> Decision {
+        Decision::Allowed {
+            remaining: capacity.saturating_sub(level) / self.unit,
+            reset_after: if level == 0 { Nanos::ZERO } else { after(level) },
+            delay: Nanos::ZERO,
         }
     }
 
@@ -150,31 +162,31 @@ impl Bucket {
     }
 
     /// The same decision in 128 bits.
-    fn assess_wide(&self, state: &BucketState, now: u64, cost: u64) -> Assessment {
+    #[inline(never)]
+    fn decide_wide<const QUEUE: bool>(&self, state: &mut BucketState, now: u64, cost: u64) -> Decision {
         let effective = state.effective(now);
-        let behind = effective - now;
+        let behind = u128::from(effective - now);
         let level = self.level_at(state, effective);
         let capacity = self.parts(self.burst);
         // `cost <= burst`, so this is at most `capacity`.
-        let charged = self.parts(cost);
-        let after = |parts: u128| {
-            Nanos::saturating_from(parts.div_ceil(u128::from(self.drain)).saturating_add(u128::from(behind)))
-        };
-        if cost == 0 || level <= capacity - charged {
-            // At most the capacity, unless the cost is 0 in debt.
-            let filled = level + charged;
-            let delay = if cost == 0 { Nanos::ZERO } else { after(level) };
-            let reset_after = if filled == 0 { Nanos::ZERO } else { after(filled) };
-            let remaining = self.whole_units(capacity.saturating_sub(filled));
-            let next = (cost > 0).then(|| BucketState::new(effective, filled));
-            Assessment { decision: Decision::Allowed { remaining, reset_after, delay }, next }
-        } else {
-            let decision = Decision::Denied {
-                retry_after: after(level - (capacity - charged)),
+        let room = capacity - self.parts(cost);
+        let after = |parts: u128| Nanos::saturating_from(parts.div_ceil(u128::from(self.drain)).saturating_add(behind));
+        if cost > 0 && level > room {
+            return Decision::Denied {
+                retry_after: after(level - room),
                 remaining: self.whole_units(capacity.saturating_sub(level)),
                 reset_after: after(level),
             };
-            Assessment { decision, next: None }
+        }
+        // At most the capacity, unless the cost is 0 in debt.
+        let filled = level + self.parts(cost);
+        if cost > 0 {
+            *state = BucketState::new(effective, filled);
+        }
+        Decision::Allowed {
+            remaining: self.whole_units(capacity.saturating_sub(filled)),
+            reset_after: if filled == 0 { Nanos::ZERO } else { after(filled) },
+            delay: if QUEUE && cost > 0 { after(level) } else { Nanos::ZERO },
         }
     }
 
@@ -257,13 +269,10 @@ mod tests {
             for _ in 0..200 {
                 now = (now + next(60)).saturating_sub(next(20));
                 let cost = next(1 + bucket.burst.min(6));
-                let narrow = bucket.assess_narrow(capacity, &state, now, cost);
-                let wide = bucket.assess_wide(&state, now, cost);
-                assert_eq!(narrow.decision, wide.decision);
-                assert_eq!(narrow.next, wide.next);
-                if let Some(charged) = narrow.next {
-                    state = charged;
-                }
+                let mut other = state;
+                let narrow = bucket.decide_narrow::<true>(capacity, &mut state, now, cost);
+                let wide = bucket.decide_wide::<true>(&mut other, now, cost);
+                assert_eq!((narrow, state), (wide, other));
                 if next(40) == 0 {
                     bucket.charge(&mut state, Nanos::new(now), next(40));
                 }

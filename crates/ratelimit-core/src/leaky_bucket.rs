@@ -103,11 +103,7 @@ impl Algorithm for LeakyBucket {
 
     #[inline]
     fn decide(&self, state: &mut BucketState, now: Nanos, cost: u64) -> Decision {
-        let assessed = self.bucket.assess(state, now, cost);
-        if let Some(charged) = assessed.next {
-            *state = charged;
-        }
-        assessed.decision
+        self.bucket.decide::<true>(state, now, cost)
     }
 
     fn charge(&self, state: &mut BucketState, now: Nanos, cost: u64) {

@@ -73,3 +73,8 @@ pub use sliding_log::{SlidingLog, SlidingLogState};
 pub use time::{Nanos, OutOfRange};
 pub use token_bucket::TokenBucket;
 pub use unlimited::Unlimited;
+
+/// The README's example runs as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

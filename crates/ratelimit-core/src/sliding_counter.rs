@@ -38,7 +38,7 @@
 //!
 //! Debt fades as ordinary use does: it counts in full in its window, with its weight in the next, and not after that.
 //! A refund takes from the current count first, then from the previous one. A migration to the same window keeps both
-//! counts; to another window it keeps the estimate, rounded up, as use of the new window that holds `now`.
+//! counts; to another window it keeps the estimate as use of the new window that holds `now`.
 
 use core::time::Duration;
 
@@ -133,6 +133,12 @@ impl SlidingCounter {
         }
     }
 
+    /// Units that count at `now`. Saturation changes no decision: a sum beyond `u64::MAX` leaves no room either way.
+    #[inline]
+    fn estimate(&self, current: &SlidingCounterState, now: u64) -> u64 {
+        self.carried(current.prev, now.saturating_sub(current.start)).saturating_add(current.cur)
+    }
+
     /// The first elapsed time, in `0..=W`, at which at most `room` of the previous window's `prev` units count.
     #[inline]
     fn first_with_room(&self, prev: u64, room: u64) -> u64 {
@@ -197,9 +203,7 @@ impl Algorithm for SlidingCounter {
         }
         let now = now.get();
         let mut current = self.rolled(state, now);
-        let carried = self.carried(current.prev, now.saturating_sub(current.start));
-        // Saturation changes nothing: a sum beyond `u64::MAX` leaves no room under any limit either way.
-        let room = limit.saturating_sub(carried.saturating_add(current.cur));
+        let room = limit.saturating_sub(self.estimate(&current, now));
         if cost > room {
             return Decision::Denied {
                 retry_after: self.until_room(&current, now, cost),
@@ -231,12 +235,9 @@ impl Algorithm for SlidingCounter {
         }
     }
 
+    /// The estimate, rounded down as in decisions.
     fn used(&self, state: &SlidingCounterState, now: Nanos) -> u64 {
-        let current = self.rolled(state, now.get());
-        let share = u128::from(self.window() - now.get().saturating_sub(current.start));
-        // At most `prev`, since the share is at most the window.
-        let carried = (u128::from(current.prev) * share).div_ceil(u128::from(self.window())) as u64;
-        current.cur.saturating_add(carried)
+        self.estimate(&self.rolled(state, now.get()), now.get())
     }
 
     fn is_fresh(&self, state: &SlidingCounterState, now: Nanos) -> bool {
@@ -337,6 +338,19 @@ mod tests {
                 Deny { at: u64::MAX, cost: 1, retry: 1, remaining: 0 },
             ],
         );
+    }
+
+    #[test]
+    fn what_is_used_is_what_decisions_count() {
+        let policy = SlidingCounter::per(10, Duration::from_nanos(100)).unwrap();
+        let mut state = policy.fresh();
+        policy.decide(&mut state, Nanos::new(0), 2);
+        // floor(2 * 50 / 100) = 1, and then floor(2 * 49 / 100) = 0.
+        assert_eq!((policy.used(&state, Nanos::new(150)), policy.is_fresh(&state, Nanos::new(150))), (1, false));
+        assert_eq!((policy.used(&state, Nanos::new(151)), policy.is_fresh(&state, Nanos::new(151))), (0, true));
+        // The rest of 0.98 units counts as little beside new use.
+        policy.decide(&mut state, Nanos::new(151), 3);
+        assert_eq!(policy.used(&state, Nanos::new(151)), 3);
     }
 
     #[test]

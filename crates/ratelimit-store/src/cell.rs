@@ -12,7 +12,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// One policy, one state.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Cell<P: Algorithm> {
     pub(crate) policy: P,
     pub(crate) state: P::State,
@@ -42,6 +42,11 @@ impl<P: Algorithm> Cell<P> {
 
     pub(crate) fn is_fresh(&self, now: Nanos) -> bool {
         self.policy.is_fresh(&self.state, now)
+    }
+
+    pub(crate) fn migrate(&mut self, policy: P, now: Nanos) {
+        self.state = policy.migrate(&self.policy, &self.state, now);
+        self.policy = policy;
     }
 
     pub(crate) fn reset(&mut self) {

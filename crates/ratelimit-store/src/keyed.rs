@@ -1,9 +1,13 @@
 //! A limit for each client.
 
 mod builder;
+mod change;
 mod hash;
 mod key;
 mod page;
+mod rules;
+#[cfg(feature = "serde")]
+pub mod snapshot;
 mod stats;
 mod table;
 
@@ -14,8 +18,11 @@ use ratelimit_core::{Algorithm, Decision, Nanos};
 
 pub use builder::Builder;
 pub use key::{Exact, Fingerprint, KeyForm};
+#[cfg(feature = "serde")]
+pub use snapshot::{RestoreError, Snapshot};
 pub use stats::Stats;
 
+use crate::wait::{self, Lines, Pause, Wait, WaitError};
 use crate::{Clock, SystemClock};
 use table::Table;
 
@@ -54,12 +61,19 @@ pub const DEFAULT_MAX_CLIENTS: usize = 1_000_000;
 /// (law 7): until the clock has caught up, calls are decided at the time of that forgetting.
 pub struct KeyedLimiter<P: Algorithm, K = Fingerprint, C = SystemClock> {
     table: Arc<Table<P, K>>,
+    lines: Arc<Lines>,
     clock: C,
+    shadow: bool,
 }
 
 impl<P: Algorithm, K, C: Clone> Clone for KeyedLimiter<P, K, C> {
     fn clone(&self) -> Self {
-        KeyedLimiter { table: Arc::clone(&self.table), clock: self.clock.clone() }
+        KeyedLimiter {
+            table: Arc::clone(&self.table),
+            lines: Arc::clone(&self.lines),
+            clock: self.clock.clone(),
+            shadow: self.shadow,
+        }
     }
 }
 
@@ -108,7 +122,8 @@ impl<P: Algorithm, K: KeyForm, C: Clock> KeyedLimiter<P, K, C> {
     /// [`check_n`](Self::check_n) at `now`.
     #[inline]
     pub fn check_n_at(&self, key: impl AsRef<[u8]>, now: Nanos, cost: u64) -> Decision {
-        self.table.check(key.as_ref(), now, cost)
+        let decision = self.table.check(key.as_ref(), now, cost);
+        if self.shadow { admitted(decision) } else { decision }
     }
 
     /// The decision that [`check_n`](Self::check_n) would take, with nothing charged.
@@ -143,6 +158,73 @@ impl<P: Algorithm, K: KeyForm, C: Clock> KeyedLimiter<P, K, C> {
         self.table.reset(key.as_ref())
     }
 
+    /// The policy of the clients that have none of their own.
+    pub fn policy(&self) -> P
+    where
+        P: Clone,
+    {
+        self.table.policy()
+    }
+
+    /// Changes the policy of all clients that have none of their own, while others decide. What a client has used stays
+    /// used, see [`Algorithm::migrate`]; page by page, so that no caller waits for more than one page.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ratelimit_core::TokenBucket;
+    /// use ratelimit_store::KeyedLimiter;
+    ///
+    /// let limiter = KeyedLimiter::new(TokenBucket::per(2, Duration::from_secs(3600))?);
+    /// limiter.check_n("alice", 2);
+    /// limiter.set_policy(TokenBucket::per(5, Duration::from_secs(3600))?);
+    /// assert!(!limiter.check_n("alice", 4).is_allowed());
+    /// assert!(limiter.check_n("alice", 3).is_allowed());
+    /// # Ok::<(), ratelimit_core::QuotaError>(())
+    /// ```
+    pub fn set_policy(&self, policy: P)
+    where
+        P: Clone,
+    {
+        self.set_policy_at(policy, self.clock.now());
+    }
+
+    /// [`set_policy`](Self::set_policy) at `now`.
+    #[expect(clippy::needless_pass_by_value, reason = "the limiter takes the policy over, as when it is built")]
+    pub fn set_policy_at(&self, policy: P, now: Nanos)
+    where
+        P: Clone,
+    {
+        self.table.set_policy(&policy, now);
+    }
+
+    /// The policy that holds for the client.
+    pub fn policy_of(&self, key: impl AsRef<[u8]>) -> P
+    where
+        P: Clone,
+    {
+        self.table.policy_of(key.as_ref())
+    }
+
+    /// Gives the client a policy of its own (a plan, an exception), or takes it away with `None`. What it has used stays
+    /// used. For clients under different algorithms let `P` be [`Policy`](ratelimit_core::Policy).
+    ///
+    /// Own policies are kept until they are taken away and do not count as clients. In a full table a client that is not
+    /// kept shares the state of the newcomers, under the common policy.
+    pub fn set_policy_of(&self, key: impl AsRef<[u8]>, policy: Option<P>)
+    where
+        P: Clone,
+    {
+        self.set_policy_of_at(key, policy, self.clock.now());
+    }
+
+    /// [`set_policy_of`](Self::set_policy_of) at `now`.
+    pub fn set_policy_of_at(&self, key: impl AsRef<[u8]>, policy: Option<P>, now: Nanos)
+    where
+        P: Clone,
+    {
+        self.table.set_own_policy(key.as_ref(), policy, now);
+    }
+
     /// Number of clients kept: those with something used, and fresh ones that no sweep has met yet.
     pub fn len(&self) -> usize {
         self.table.len()
@@ -168,4 +250,43 @@ impl<P: Algorithm, K: KeyForm, C: Clock> KeyedLimiter<P, K, C> {
     pub fn stats(&self) -> Stats {
         self.table.stats()
     }
+}
+
+/// Waiting: see [`wait`]. Each client has a line of its own. In shadow mode nobody waits.
+impl<P: Algorithm + Clone, K: KeyForm, C: Clock> KeyedLimiter<P, K, C> {
+    /// Blocks until the client's cost is allowed, and charges it.
+    pub fn wait_until_allowed(&self, key: impl AsRef<[u8]>, wait: impl Into<Wait>) -> Result<Decision, WaitError>
+    where
+        C: Pause,
+    {
+        let wait = wait.into();
+        if self.shadow {
+            return Ok(self.check_n(key, wait.cost()));
+        }
+        wait::block(&*self.table, &self.lines, &self.clock, key.as_ref(), wait)
+    }
+
+    /// Is ready when the client's cost is allowed, and charges it then; dropped before that, it charges nothing.
+    #[cfg(feature = "async")]
+    pub async fn until_allowed(&self, key: impl AsRef<[u8]>, wait: impl Into<Wait>) -> Result<Decision, WaitError>
+    where
+        C: wait::Timer,
+    {
+        let wait = wait.into();
+        if self.shadow {
+            return Ok(self.check_n(key, wait.cost()));
+        }
+        wait::until(&*self.table, &self.lines, &self.clock, key.as_ref(), wait).await
+    }
+}
+
+/// What shadow mode answers: everything passes at once.
+fn admitted(decision: Decision) -> Decision {
+    let (remaining, reset_after) = match decision {
+        Decision::Allowed { remaining, reset_after, .. } | Decision::Denied { remaining, reset_after, .. } => {
+            (remaining, reset_after)
+        }
+        Decision::Never { .. } => (0, Nanos::ZERO),
+    };
+    Decision::Allowed { remaining, reset_after, delay: Nanos::ZERO }
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use ratelimit_core::{Algorithm, Decision, Nanos};
 
 use crate::cell::{Cell, lock};
+use crate::wait::{self, Gate, Lines, Pause, Wait, WaitError};
 use crate::{Clock, SystemClock};
 
 /// One shared limit. Clones are handles to the same state, cheap to make and to send to other threads.
@@ -26,13 +27,25 @@ use crate::{Clock, SystemClock};
 /// ```
 #[derive(Debug)]
 pub struct Limiter<P: Algorithm, C = SystemClock> {
-    cell: Arc<Mutex<Cell<P>>>,
+    shared: Arc<Shared<P>>,
     clock: C,
+}
+
+#[derive(Debug)]
+struct Shared<P: Algorithm> {
+    cell: Mutex<Cell<P>>,
+    lines: Lines,
+}
+
+impl<P: Algorithm> Shared<P> {
+    fn new(policy: P, lines: Lines) -> Arc<Self> {
+        Arc::new(Shared { cell: Mutex::new(Cell::new(policy)), lines })
+    }
 }
 
 impl<P: Algorithm, C: Clone> Clone for Limiter<P, C> {
     fn clone(&self) -> Self {
-        Limiter { cell: Arc::clone(&self.cell), clock: self.clock.clone() }
+        Limiter { shared: Arc::clone(&self.shared), clock: self.clock.clone() }
     }
 }
 
@@ -46,7 +59,16 @@ impl<P: Algorithm> Limiter<P> {
 impl<P: Algorithm, C: Clock> Limiter<P, C> {
     /// The limit on another clock.
     pub fn with_clock(policy: P, clock: C) -> Self {
-        Limiter { cell: Arc::new(Mutex::new(Cell::new(policy))), clock }
+        Limiter { shared: Shared::new(policy, Lines::default()), clock }
+    }
+
+    /// The same limit, afresh, with another bound for those who wait: 1024 unless set.
+    #[must_use]
+    pub fn max_waiting(self, waiters: usize) -> Self
+    where
+        P: Clone,
+    {
+        Limiter { shared: Shared::new(self.policy(), Lines::new(waiters, waiters)), clock: self.clock }
     }
 
     /// The clock that the forms without a time read.
@@ -71,7 +93,7 @@ impl<P: Algorithm, C: Clock> Limiter<P, C> {
 
     /// [`check_n`](Self::check_n) at `now`.
     pub fn check_n_at(&self, now: Nanos, cost: u64) -> Decision {
-        lock(&self.cell).decide(now, cost)
+        lock(&self.shared.cell).decide(now, cost)
     }
 
     /// The decision that [`check_n`](Self::check_n) would take, with nothing charged.
@@ -81,7 +103,7 @@ impl<P: Algorithm, C: Clock> Limiter<P, C> {
 
     /// [`peek`](Self::peek) at `now`.
     pub fn peek_at(&self, now: Nanos, cost: u64) -> Decision {
-        lock(&self.cell).peek(now, cost)
+        lock(&self.shared.cell).peek(now, cost)
     }
 
     /// Records `cost` units whatever the limit, for costs that are known only afterwards: what exceeds the capacity is
@@ -92,21 +114,81 @@ impl<P: Algorithm, C: Clock> Limiter<P, C> {
 
     /// [`charge`](Self::charge) at `now`.
     pub fn charge_at(&self, now: Nanos, cost: u64) {
-        lock(&self.cell).charge(now, cost);
+        lock(&self.shared.cell).charge(now, cost);
     }
 
     /// Gives back `cost` units, the newest charge first; see [`Algorithm::refund`]. It depends on no time.
     pub fn refund(&self, cost: u64) {
-        lock(&self.cell).refund(cost);
+        lock(&self.shared.cell).refund(cost);
     }
 
     /// Forgets all that was used.
     pub fn reset(&self) {
-        lock(&self.cell).reset();
+        lock(&self.shared.cell).reset();
+    }
+
+    /// The policy.
+    pub fn policy(&self) -> P
+    where
+        P: Clone,
+    {
+        lock(&self.shared.cell).policy.clone()
+    }
+
+    /// Changes the policy while others decide. What was used stays used; see [`Algorithm::migrate`].
+    pub fn set_policy(&self, policy: P) {
+        self.set_policy_at(policy, self.clock.now());
+    }
+
+    /// [`set_policy`](Self::set_policy) at `now`.
+    pub fn set_policy_at(&self, policy: P, now: Nanos) {
+        lock(&self.shared.cell).migrate(policy, now);
     }
 
     /// Whether nothing that was used still counts at `now`.
     pub fn is_fresh_at(&self, now: Nanos) -> bool {
-        lock(&self.cell).is_fresh(now)
+        lock(&self.shared.cell).is_fresh(now)
+    }
+}
+
+/// Waiting: see [`wait`](crate::wait).
+impl<P: Algorithm + Clone, C: Clock> Limiter<P, C> {
+    /// Blocks until the cost is allowed, and charges it.
+    pub fn wait_until_allowed(&self, wait: impl Into<Wait>) -> Result<Decision, WaitError>
+    where
+        C: Pause,
+    {
+        wait::block(&self.shared.cell, &self.shared.lines, &self.clock, &[], wait.into())
+    }
+
+    /// Is ready when the cost is allowed, and charges it then; dropped before that, it charges nothing.
+    #[cfg(feature = "async")]
+    pub async fn until_allowed(&self, wait: impl Into<Wait>) -> Result<Decision, WaitError>
+    where
+        C: wait::Timer,
+    {
+        wait::until(&self.shared.cell, &self.shared.lines, &self.clock, &[], wait.into()).await
+    }
+}
+
+/// One state, whatever the key.
+impl<P: Algorithm + Clone> Gate for Mutex<Cell<P>> {
+    type Policy = P;
+
+    fn check(&self, _key: &[u8], now: Nanos, cost: u64) -> Decision {
+        lock(self).decide(now, cost)
+    }
+
+    fn peek(&self, _key: &[u8], now: Nanos, cost: u64) -> Decision {
+        lock(self).peek(now, cost)
+    }
+
+    #[cfg(feature = "async")]
+    fn refund(&self, _key: &[u8], cost: u64) {
+        lock(self).refund(cost);
+    }
+
+    fn copy(&self, _key: &[u8], now: Nanos) -> (Cell<P>, Nanos) {
+        (lock(self).clone(), now)
     }
 }

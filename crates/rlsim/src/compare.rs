@@ -2,10 +2,13 @@
 
 use std::num::NonZeroUsize;
 
-use ratelimit_core::{Policy, Quota, Rule, SlidingLog};
+use ratelimit_core::{Algorithm, Policy, Quota, Rule, SlidingLog};
 
-use crate::metrics::{Closing, Identity, Layout, PolicyMetrics, PolicyNumbers, Scope};
-use crate::replay::{By, History, NamedPolicy, Observer, Replayed, replay};
+use crate::error::Result;
+use crate::metrics::{
+    Closing, Identity, Layout, Offered, OfferedMetrics, PolicyMetrics, PolicyNumbers, Scope, busiest, envelope_lengths,
+};
+use crate::replay::{By, Decider, History, NamedPolicy, Observer, Replayed, replay, replay_in_order};
 use crate::report::{Meta, Report, TraceMeta};
 use crate::trace::{Costs, Trace};
 
@@ -18,6 +21,9 @@ pub struct Comparison {
     pub by: By,
     /// How many threads to use; the report does not depend on it.
     pub threads: NonZeroUsize,
+    /// Whether to measure burst envelopes (a pass over what was admitted for each of some forty lengths) and what each of
+    /// the busiest clients met over time.
+    pub details: bool,
     /// The command that gives this report again, word by word.
     pub command: Vec<String>,
 }
@@ -25,32 +31,55 @@ pub struct Comparison {
 impl Comparison {
     /// Replays the trace under all policies. Linear in the number of events, for each policy.
     pub fn run(&self, trace: &Trace) -> Report {
+        let shown: Vec<Policy> = self.policies.iter().map(|named| named.policy).collect();
         let baselines = self.missing_logs();
-        let policies: Vec<Policy> =
-            self.policies.iter().map(|named| named.policy).chain(baselines.iter().copied().map(log)).collect();
-        let scopes: Vec<Scope> = self.policies.iter().map(|named| self.scope(named, trace)).collect();
-        let watch = |i: usize| match scopes.get(i) {
-            Some(scope) => Watch::Metrics(Box::new(PolicyMetrics::new(scope))),
-            None => Watch::Units(0),
-        };
+        let hidden: Vec<Policy> = baselines.iter().copied().map(log).collect();
+        let policies = [shown, hidden].concat();
+        let watch = |i: usize| self.policies.get(i).map_or(Watch::Units(0), |named| self.watch(named, trace));
         let mut replayed = replay(trace, self.by, &policies, self.threads.get(), watch);
         let hidden = replayed.split_off(self.policies.len());
+        self.report(trace, replayed, &yardsticks(&baselines, &hidden))
+    }
+
+    /// Replays the trace through limiters that keep their own clients, one made by `limiter` for each policy, event by
+    /// event in time order. The report is that of [`run`](Self::run), but for `state_bytes` of algorithms whose state grows.
+    ///
+    /// # Errors
+    /// Whatever keeps a limiter from being made or from answering.
+    pub fn run_through<D: Decider>(&self, trace: &Trace, limiter: impl Fn(&Policy) -> Result<D>) -> Result<Report> {
+        let baselines = self.missing_logs();
+        let hidden: Vec<Policy> = baselines.iter().copied().map(log).collect();
+        let hidden = replay(trace, self.by, &hidden, self.threads.get(), |_| Watch::Units(0));
+        let mut replayed = Vec::with_capacity(self.policies.len());
+        for named in &self.policies {
+            let mut limiter = limiter(&named.policy)?;
+            let observer = replay_in_order(trace, self.by, &mut limiter, self.watch(named, trace))?;
+            let state_bytes = named.policy.state_bytes(&named.policy.fresh());
+            replayed.push(Replayed { observer, state_bytes });
+        }
+        Ok(self.report(trace, replayed, &yardsticks(&baselines, &hidden)))
+    }
+
+    fn watch(&self, named: &NamedPolicy, trace: &Trace) -> Watch {
+        Watch::Metrics(Box::new(PolicyMetrics::new(&self.scope(named, trace))))
+    }
+
+    fn report(&self, trace: &Trace, replayed: Vec<Replayed<Watch>>, hidden: &[(Quota, u64)]) -> Report {
+        let shown = self.policies.iter().zip(&replayed);
+        let logs: Vec<(Policy, u64)> =
+            shown.map(|(named, replayed)| (named.policy, replayed.observer.units())).collect();
         let log_units = |quota: Quota| {
-            let shown = self.policies.iter().position(|named| named.policy == log(quota));
-            let found = match shown {
-                Some(i) => replayed.get(i),
-                None => baselines.iter().position(|baseline| *baseline == quota).and_then(|i| hidden.get(i)),
-            };
-            found.map(|replayed| replayed.observer.units())
+            let shown = logs.iter().find(|(policy, _)| *policy == log(quota)).map(|(_, units)| *units);
+            shown.or_else(|| hidden.iter().find(|(hidden, _)| *hidden == quota).map(|(_, units)| *units))
         };
-        let closings: Vec<Option<u64>> = self.policies.iter().map(|named| named.quota().and_then(log_units)).collect();
         let numbers = self
             .policies
             .iter()
             .zip(replayed)
-            .zip(closings)
-            .filter_map(|((named, replayed), log_units)| numbers(named, replayed, log_units, trace));
-        Report::new(self.meta(trace), numbers.collect())
+            .filter_map(|(named, replayed)| numbers(named, replayed, named.quota().and_then(log_units), trace));
+        let mut report = Report::new(self.meta(trace), numbers.collect());
+        report.offered = self.offered(trace);
+        report
     }
 
     /// Quotas whose sliding log, the yardstick of efficiency, is not among the policies.
@@ -67,7 +96,6 @@ impl Comparison {
 
     fn scope(&self, named: &NamedPolicy, trace: &Trace) -> Scope {
         let (start_ns, end_ns) = span(trace);
-        let shown = self.policies.iter().find_map(NamedPolicy::quota).map(|quota| quota.window().get());
         Scope {
             limit: named.quota().map(Quota::limit),
             window_ns: named.quota().map(|quota| quota.window().get()),
@@ -76,42 +104,77 @@ impl Comparison {
             end_ns,
             clients: trace.names.len() as u64,
             by_client: self.by == By::Client,
-            layout: Layout::new(start_ns, end_ns, shown),
+            layout: Layout::new(start_ns, end_ns, self.window()),
+            envelope: self.envelope_lengths(trace),
+            raster: if self.details { busiest(&requests(trace)) } else { Vec::new() },
         }
     }
 
-    fn meta(&self, trace: &Trace) -> Meta {
-        let facts = &trace.facts;
+    /// The window that pictures show for policies without one of their own.
+    fn window(&self) -> Option<u64> {
+        self.policies.iter().find_map(NamedPolicy::quota).map(|quota| quota.window().get())
+    }
+
+    /// Lengths of the burst envelopes, the same for all policies; none when they are not wanted.
+    fn envelope_lengths(&self, trace: &Trace) -> Vec<u64> {
+        if !self.details {
+            return Vec::new();
+        }
         let (start_ns, end_ns) = span(trace);
+        let windows: Vec<u64> =
+            self.policies.iter().filter_map(NamedPolicy::quota).map(|quota| quota.window().get()).collect();
+        envelope_lengths(trace.facts.resolution_ns, end_ns - start_ns, &windows)
+    }
+
+    /// What was asked for, where that is wanted.
+    fn offered(&self, trace: &Trace) -> Option<Offered> {
+        let lengths = self.envelope_lengths(trace);
+        let window = self.window().unwrap_or(1);
+        let watch = |_| Watch::Offered(Box::new(OfferedMetrics::new(&lengths, window)));
+        let everything = [Rule::Unlimited.into()];
+        let wanted = if self.details { &everything[..] } else { &[] };
+        let replayed = replay(trace, self.by, wanted, self.threads.get(), watch);
+        replayed.into_iter().next().and_then(|replayed| replayed.observer.offered())
+    }
+
+    fn meta(&self, trace: &Trace) -> Meta {
         Meta {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             command: self.command.clone(),
-            trace: TraceMeta {
-                path: facts.paths.iter().map(|path| path.display().to_string()).collect(),
-                format: facts.format.clone(),
-                rows: facts.rows,
-                events: facts.events,
-                bad: facts.bad,
-                blank: facts.blank,
-                skipped: facts.skipped,
-                clients: trace.names.len() as u64,
-                units: units(trace),
-                start_ns,
-                end_ns,
-                resolution_ns: facts.resolution_ns,
-                reordered: facts.reordered,
-                largest_step_back_ns: facts.largest_step_back_ns,
-                notes: facts.notes.clone(),
-            },
+            trace: trace_meta(trace),
             names: trace.names.clone(),
         }
     }
 }
 
-/// What is watched during a replay: everything, or only the units of a yardstick that is not shown.
+/// The facts of a trace as every report states them.
+pub fn trace_meta(trace: &Trace) -> TraceMeta {
+    let facts = &trace.facts;
+    let (start_ns, end_ns) = span(trace);
+    TraceMeta {
+        path: facts.paths.iter().map(|path| path.display().to_string()).collect(),
+        format: facts.format.clone(),
+        rows: facts.rows,
+        events: facts.events,
+        bad: facts.bad,
+        blank: facts.blank,
+        skipped: facts.skipped,
+        clients: trace.names.len() as u64,
+        units: units(trace),
+        start_ns,
+        end_ns,
+        resolution_ns: facts.resolution_ns,
+        reordered: facts.reordered,
+        largest_step_back_ns: facts.largest_step_back_ns,
+        notes: facts.notes.clone(),
+    }
+}
+
+/// What is watched during a replay: everything, only the units of a yardstick that is not shown, or what was asked for.
 enum Watch {
     Metrics(Box<PolicyMetrics>),
     Units(u128),
+    Offered(Box<OfferedMetrics>),
 }
 
 impl Watch {
@@ -120,8 +183,16 @@ impl Watch {
         let units = match self {
             Watch::Metrics(metrics) => metrics.units_allowed(),
             Watch::Units(units) => *units,
+            Watch::Offered(_) => 0,
         };
         u64::try_from(units).unwrap_or(u64::MAX)
+    }
+
+    fn offered(self) -> Option<Offered> {
+        match self {
+            Watch::Offered(offered) => Some(offered.finish()),
+            Watch::Metrics(_) | Watch::Units(_) => None,
+        }
     }
 }
 
@@ -133,6 +204,7 @@ impl Observer for Watch {
                 let admitted = history.iter().filter(|outcome| outcome.release().is_some());
                 *units += admitted.map(|outcome| u128::from(outcome.cost)).sum::<u128>();
             }
+            Watch::Offered(offered) => offered.observe(history),
         }
     }
 
@@ -140,10 +212,16 @@ impl Observer for Watch {
         match (self, later) {
             (Watch::Metrics(metrics), Watch::Metrics(later)) => metrics.merge(*later),
             (Watch::Units(units), Watch::Units(later)) => *units += later,
+            (Watch::Offered(offered), Watch::Offered(later)) => offered.merge(*later),
             // A policy is watched in one way throughout.
-            (Watch::Metrics(_), Watch::Units(_)) | (Watch::Units(_), Watch::Metrics(_)) => {}
+            (Watch::Metrics(_) | Watch::Units(_) | Watch::Offered(_), _) => {}
         }
     }
+}
+
+/// Units that the sliding log of each quota admitted.
+fn yardsticks(quotas: &[Quota], logs: &[Replayed<Watch>]) -> Vec<(Quota, u64)> {
+    quotas.iter().copied().zip(logs.iter().map(|log| log.observer.units())).collect()
 }
 
 fn numbers(
@@ -177,4 +255,13 @@ fn units(trace: &Trace) -> u64 {
         Costs::Unit => trace.at.len() as u64,
         Costs::Each(costs) => costs.iter().fold(0, |sum, cost| sum.saturating_add(*cost)),
     }
+}
+
+/// Requests of each client.
+fn requests(trace: &Trace) -> Vec<u64> {
+    let mut requests = vec![0; trace.names.len()];
+    for &client in &trace.client {
+        requests[client as usize] += 1;
+    }
+    requests
 }

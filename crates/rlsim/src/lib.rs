@@ -16,7 +16,12 @@ pub mod cli;
 pub mod compare;
 pub mod error;
 pub mod generate;
+pub mod inspect;
 pub mod metrics;
 pub mod replay;
 pub mod report;
+#[cfg(feature = "serve")]
+pub mod serve;
+pub mod sim;
+pub mod sweep;
 pub mod trace;

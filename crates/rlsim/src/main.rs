@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    rlsim::cli::run(std::env::args_os().collect())
+    rlsim::cli::run(&std::env::args_os().collect::<Vec<_>>())
 }

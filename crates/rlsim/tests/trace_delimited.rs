@@ -202,14 +202,14 @@ fn offsets_are_honoured_and_a_time_without_one_is_utc_or_the_zone_asked_for() {
 fn an_end_minus_its_duration_is_a_start() {
     let text = "time,client,elapsed\n1715501730500,a,500\n1715501730600,b,0.25\n";
     let options = ReadOptions {
-        time_is: Some(TimeIs::End),
+        time_is: TimeIs::End,
         duration_column: Some(Column::Name("elapsed".into())),
         ..ReadOptions::default()
     };
     assert_eq!(read(text, &options).at, [1_715_501_730 * S, 1_715_501_730_599_750_000]);
     let options = ReadOptions { duration_unit: Some(TimeUnit::Micros), ..options };
     assert_eq!(read(text, &options).at[0], 1_715_501_730_499_500_000);
-    let missing = ReadOptions { time_is: Some(TimeIs::End), ..ReadOptions::default() };
+    let missing = ReadOptions { time_is: TimeIs::End, ..ReadOptions::default() };
     let message = common_trace::failure(text, &missing);
     assert!(message.contains("--time-is end needs the duration"), "{message}");
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use ratelimit_core::{Algorithm, Decision, Nanos};
 
 use super::key::KeyForm;
+use super::rules::Rules;
 
 /// What is kept for one client.
 #[derive(Debug)]
@@ -16,6 +17,13 @@ pub(super) struct Entry<K, S> {
     fingerprint: u64,
     key: K,
     state: S,
+}
+
+impl<K: KeyForm, S> Entry<K, S> {
+    #[inline]
+    fn policy<'a, P>(&self, rules: &'a Rules<P, K>) -> &'a P {
+        rules.of(self.fingerprint, |own| *own == self.key)
+    }
 }
 
 /// Where a client is kept, or would be.
@@ -35,7 +43,7 @@ pub(super) struct Place {
 #[derive(Debug)]
 pub(super) struct Page<P: Algorithm, K> {
     entries: Vec<Entry<K, P::State>>,
-    pub(super) policy: Arc<P>,
+    rules: Arc<Rules<P, K>>,
     /// No client is fresh earlier, so that looking for one to forget is in vain.
     fresh_from: Nanos,
     /// The latest time at which a client was forgotten: law 7 lets no later call see an earlier time.
@@ -55,8 +63,18 @@ pub(super) struct Answers {
 const ROUND: u32 = 64;
 
 impl<P: Algorithm, K: KeyForm> Page<P, K> {
-    pub(super) fn new(policy: Arc<P>) -> Self {
-        Page { entries: Vec::new(), policy, fresh_from: Nanos::MAX, floor: Nanos::ZERO, answers: Answers::default() }
+    pub(super) fn new(rules: Arc<Rules<P, K>>) -> Self {
+        Page { entries: Vec::new(), rules, fresh_from: Nanos::MAX, floor: Nanos::ZERO, answers: Answers::default() }
+    }
+
+    /// The policy of a client, kept or not.
+    #[inline]
+    pub(super) fn policy_of(&self, place: Place, key: &[u8]) -> &P {
+        self.rules.of(place.fingerprint, |own| own.is(key))
+    }
+
+    pub(super) fn rules(&self) -> &Arc<Rules<P, K>> {
+        &self.rules
     }
 
     /// The time that counts: at least the latest forgetting.
@@ -89,25 +107,63 @@ impl<P: Algorithm, K: KeyForm> Page<P, K> {
 
     #[inline]
     pub(super) fn decide(&mut self, i: usize, now: Nanos, cost: u64) -> Decision {
-        self.policy.decide(&mut self.entries[i].state, now, cost)
+        let entry = &mut self.entries[i];
+        entry.policy(&self.rules).decide(&mut entry.state, now, cost)
     }
 
     pub(super) fn peek(&self, i: usize, now: Nanos, cost: u64) -> Decision {
-        self.policy.peek(&self.entries[i].state, now, cost)
+        let entry = &self.entries[i];
+        entry.policy(&self.rules).peek(&entry.state, now, cost)
     }
 
     pub(super) fn charge(&mut self, i: usize, now: Nanos, cost: u64) {
-        self.policy.charge(&mut self.entries[i].state, now, cost);
+        let entry = &mut self.entries[i];
+        entry.policy(&self.rules).charge(&mut entry.state, now, cost);
     }
 
     pub(super) fn refund(&mut self, i: usize, cost: u64) {
-        self.policy.refund(&mut self.entries[i].state, cost);
+        let entry = &mut self.entries[i];
+        entry.policy(&self.rules).refund(&mut entry.state, cost);
         // It may be fresh already.
+        self.fresh_from = Nanos::ZERO;
+    }
+
+    pub(super) fn state(&self, i: usize) -> &P::State {
+        &self.entries[i].state
+    }
+
+    /// Goes over to other rules: clients whose policy changes are migrated to their new one.
+    pub(super) fn migrate(&mut self, rules: Arc<Rules<P, K>>, now: Nanos, changes: impl Fn(u64, &K) -> bool) {
+        let now = self.effective(now);
+        for entry in self.entries.iter_mut().filter(|entry| changes(entry.fingerprint, &entry.key)) {
+            entry.state = entry.policy(&rules).migrate(entry.policy(&self.rules), &entry.state, now);
+        }
+        self.rules = rules;
         self.fresh_from = Nanos::ZERO;
     }
 
     pub(super) fn remove(&mut self, i: usize) {
         self.entries.remove(i);
+    }
+
+    /// The clients: fingerprint, key, own policy if any, state.
+    #[cfg(feature = "serde")]
+    pub(super) fn clients(&self) -> impl Iterator<Item = (u64, &K, Option<&P>, &P::State)> {
+        self.entries.iter().map(|entry| {
+            let own = self.rules.own(entry.fingerprint, |own| *own == entry.key);
+            (entry.fingerprint, &entry.key, own, &entry.state)
+        })
+    }
+
+    #[cfg(feature = "serde")]
+    pub(super) fn floor(&self) -> Nanos {
+        self.floor
+    }
+
+    /// Lets no later call see a time before `floor`.
+    #[cfg(feature = "serde")]
+    pub(super) fn raise_floor(&mut self, floor: Nanos) {
+        self.floor = self.floor.max(floor);
     }
 
     /// Keeps a new client, who is fresh at `fresh_at`.
@@ -133,9 +189,10 @@ impl<P: Algorithm, K: KeyForm> Page<P, K> {
             return 0;
         }
         let before = self.entries.len();
-        let policy = &*self.policy;
+        let rules = &*self.rules;
         let mut fresh_from = Nanos::MAX;
         self.entries.retain(|entry| {
+            let policy = entry.policy(rules);
             let used = !policy.is_fresh(&entry.state, now);
             if used {
                 fresh_from = fresh_from.min(fresh_at(policy, &entry.state, now));

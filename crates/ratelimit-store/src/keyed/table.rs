@@ -11,8 +11,10 @@ use ratelimit_core::{Algorithm, Decision, Nanos};
 use super::hash::KeyHash;
 use super::key::KeyForm;
 use super::page::{Answers, Page, Place, fresh_at};
+use super::rules::Rules;
 use super::stats::Stats;
 use crate::cell::{Cell, lock};
+use crate::wait::Gate;
 
 /// Clients to a page when the table is full.
 const CLIENTS_A_PAGE: usize = 32;
@@ -23,13 +25,15 @@ const PAGES_TO_ASK: usize = 32;
 
 /// See the module.
 pub(super) struct Table<P: Algorithm, K> {
-    hash: KeyHash,
-    pages: Box<[Mutex<Page<P, K>>]>,
+    pub(super) hash: KeyHash,
+    pub(super) pages: Box<[Mutex<Page<P, K>>]>,
     max_clients: usize,
     /// Clients kept; at most `max_clients`.
     tracked: AtomicUsize,
     /// What the newcomers to a full table share.
-    overflow: Mutex<Cell<P>>,
+    pub(super) overflow: Mutex<Cell<P>>,
+    /// Held while the rules of all pages change, so that such changes come one after the other.
+    pub(super) change: Mutex<()>,
     /// The page that is swept next, modulo the number of pages.
     next: AtomicUsize,
     totals: Totals,
@@ -55,14 +59,19 @@ enum Room<'a, P: Algorithm> {
 
 impl<P: Algorithm + Clone, K: KeyForm> Table<P, K> {
     pub(super) fn new(policy: P, max_clients: usize) -> Self {
+        Self::with_hash(KeyHash::random(), policy, max_clients)
+    }
+
+    pub(super) fn with_hash(hash: KeyHash, policy: P, max_clients: usize) -> Self {
         let pages = max_clients.div_ceil(CLIENTS_A_PAGE).clamp(1, MOST_PAGES);
-        let shared = Arc::new(policy.clone());
+        let rules = Arc::new(Rules::new(policy.clone()));
         Table {
-            hash: KeyHash::random(),
-            pages: (0..pages).map(|_| Mutex::new(Page::new(Arc::clone(&shared)))).collect(),
+            hash,
+            pages: (0..pages).map(|_| Mutex::new(Page::new(Arc::clone(&rules)))).collect(),
             max_clients,
             tracked: AtomicUsize::new(0),
             overflow: Mutex::new(Cell::new(policy)),
+            change: Mutex::new(()),
             next: AtomicUsize::new(0),
             totals: Totals::default(),
         }
@@ -70,10 +79,16 @@ impl<P: Algorithm + Clone, K: KeyForm> Table<P, K> {
 }
 
 impl<P: Algorithm, K: KeyForm> Table<P, K> {
+    /// Locks are taken in this order: `change`, one page, `overflow`. A second page is only ever tried.
+    ///
     /// The pages divide the range of fingerprints evenly, in order.
     #[inline]
-    fn place(&self, key: &[u8]) -> Place {
-        let fingerprint = self.hash.of(key);
+    pub(super) fn place(&self, key: &[u8]) -> Place {
+        self.place_of(self.hash.of(key))
+    }
+
+    #[inline]
+    pub(super) fn place_of(&self, fingerprint: u64) -> Place {
         let scaled = u128::from(fingerprint) * self.pages.len() as u128;
         // The high half is below the number of pages; the low half is how far into its page the fingerprint is.
         Place { fingerprint, page: (scaled >> 64) as usize, within: scaled as u64 }
@@ -104,8 +119,9 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
         match self.room(page, now) {
             Room::Shared(mut shared) => shared.decide(now, cost),
             Room::Own => {
-                let mut state = page.policy.fresh();
-                let decision = page.policy.decide(&mut state, now, cost);
+                let policy = page.policy_of(place, key);
+                let mut state = policy.fresh();
+                let decision = policy.decide(&mut state, now, cost);
                 self.settle(page, place, key, state, now);
                 decision
             }
@@ -122,7 +138,8 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
                 Room::Shared(shared) => shared.peek(at, cost),
                 Room::Own => {
                     self.leave(1);
-                    page.policy.peek(&page.policy.fresh(), at, cost)
+                    let policy = page.policy_of(place, key);
+                    policy.peek(&policy.fresh(), at, cost)
                 }
             },
         };
@@ -140,8 +157,9 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
         match self.room(&mut page, at) {
             Room::Shared(mut shared) => shared.charge(at, cost),
             Room::Own => {
-                let mut state = page.policy.fresh();
-                page.policy.charge(&mut state, at, cost);
+                let policy = page.policy_of(place, key);
+                let mut state = policy.fresh();
+                policy.charge(&mut state, at, cost);
                 self.settle(&mut page, place, key, state, at);
             }
         }
@@ -198,14 +216,14 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
 
     /// Keeps a newcomer whose place has been counted, unless it has used nothing: law 7 says there is nothing to keep.
     fn settle(&self, page: &mut Page<P, K>, place: Place, key: &[u8], state: P::State, now: Nanos) {
-        if page.policy.is_fresh(&state, now) {
+        if page.policy_of(place, key).is_fresh(&state, now) {
             self.leave(1);
             return;
         }
         if page.is_packed() {
             self.forget(page, now);
         }
-        let fresh_at = fresh_at(&*page.policy, &state, now);
+        let fresh_at = fresh_at(page.policy_of(place, key), &state, now);
         page.insert(place.fingerprint, K::keep(key), state, fresh_at);
     }
 
@@ -219,7 +237,7 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
     }
 
     /// Takes a free place.
-    fn enter(&self) -> bool {
+    pub(super) fn enter(&self) -> bool {
         let one_more = |tracked| (tracked < self.max_clients).then_some(tracked + 1);
         self.tracked.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
     }
@@ -268,6 +286,41 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
         self.totals.allowed.fetch_add(u64::from(answers.allowed), Ordering::Relaxed);
         self.totals.denied.fetch_add(u64::from(answers.denied), Ordering::Relaxed);
         self.forget(&mut lock(self.next_page()), now);
+    }
+}
+
+/// Where waiters pass: see [`wait`](crate::wait).
+impl<P: Algorithm + Clone, K: KeyForm> Gate for Table<P, K> {
+    type Policy = P;
+
+    fn check(&self, key: &[u8], now: Nanos, cost: u64) -> Decision {
+        Table::check(self, key, now, cost)
+    }
+
+    fn peek(&self, key: &[u8], now: Nanos, cost: u64) -> Decision {
+        Table::peek(self, key, now, cost)
+    }
+
+    #[cfg(feature = "async")]
+    fn refund(&self, key: &[u8], cost: u64) {
+        Table::refund(self, key, cost);
+    }
+
+    fn copy(&self, key: &[u8], now: Nanos) -> (Cell<P>, Nanos) {
+        let place = self.place(key);
+        let mut page = lock(&self.pages[place.page]);
+        let at = page.effective(now);
+        let cell = match page.find(place, key) {
+            Some(i) => Cell { policy: page.policy_of(place, key).clone(), state: page.state(i).clone() },
+            None => match self.room(&mut page, at) {
+                Room::Shared(shared) => shared.clone(),
+                Room::Own => {
+                    self.leave(1);
+                    Cell::new(page.policy_of(place, key).clone())
+                }
+            },
+        };
+        (cell, at)
     }
 }
 

@@ -7,8 +7,8 @@ const MINUTE: u64 = 60 * SECOND;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// Stamps from here on (September 2001) are taken to count from the Unix epoch; nobody's relative trace lasts 31 years.
-const EPOCH_FROM: u64 = 1_000_000_000 * SECOND;
+/// Stamps from here on (March 1973) are taken to count from the Unix epoch; nobody's relative trace lasts three years.
+const EPOCH_FROM: u64 = 100_000_000 * SECOND;
 
 /// An axis: where its ticks are, what they say, and what they are.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,9 +9,16 @@ mod comparison;
 #[cfg(test)]
 mod gallery;
 mod ink;
+mod page;
 mod panel;
 mod scale;
 mod svg;
+mod sweep;
 mod text;
 
+mod timeline;
+mod traffic;
 pub use comparison::{ComparisonChart, Panel, PeakMark, comparison};
+pub use sweep::sweep;
+pub use timeline::{TimelineChart, TimelinePanel, timeline};
+pub use traffic::traffic;

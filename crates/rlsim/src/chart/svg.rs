@@ -26,25 +26,20 @@ pub(super) fn finish(drawn: &str, name: &str, size: (u32, u32), title: &str, des
 
 /// Puts hatchings and dashes in place of the colours that stand for them.
 fn paint(body: &str, name: &str) -> String {
-    let edge = Ink::DeniedEdge.hex();
-    body.replace(
-        &format!("fill=\"{}\"", Ink::Denied.hex()),
-        &format!("fill=\"url(#{name}-denied)\" stroke=\"{edge}\" stroke-width=\"8\""),
-    )
-    .replace(&format!("fill=\"{}\"", Ink::Never.hex()), &format!("fill=\"url(#{name}-never)\""))
-    .replace(
-        &format!("stroke=\"{}\"", Ink::Limit.hex()),
-        &format!("stroke=\"{}\" stroke-dasharray=\"60 40\"", Ink::Limit.hex()),
-    )
-    .replace(
-        &format!("fill=\"{}\"", Ink::Rimmed.hex()),
-        &format!(
-            "fill=\"{}\" stroke=\"{}\" stroke-width=\"50\" stroke-linejoin=\"round\" paint-order=\"stroke\"",
-            Ink::Black.hex(),
-            Ink::Paper.hex()
-        ),
-    )
-    .replace("stroke=\"none\" stroke=", "stroke=")
+    let (edge, black, paper) = (Ink::DeniedEdge.hex(), Ink::Black.hex(), Ink::Paper.hex());
+    let limit = format!("stroke=\"{}\"", Ink::Limit.hex());
+    let body = body.replace(&limit, &format!("{limit} stroke-dasharray=\"60 40\""));
+    let hatched = format!("fill=\"url(#{name}-denied)\" stroke=\"{edge}\" stroke-width=\"8\"");
+    let body = fill(&body, Ink::Denied, &hatched);
+    let body = fill(&body, Ink::Never, &format!("fill=\"url(#{name}-never)\" stroke=\"none\""));
+    let rim = "stroke-width=\"50\" stroke-linejoin=\"round\" paint-order=\"stroke\"";
+    fill(&body, Ink::Rimmed, &format!("fill=\"{black}\" stroke=\"{paper}\" {rim}"))
+}
+
+/// Replaces a fill and the stroke that the backend writes behind it, if it does: an attribute may stand only once.
+fn fill(body: &str, ink: Ink, attributes: &str) -> String {
+    let plain = format!("fill=\"{}\"", ink.hex());
+    body.replace(&format!("{plain} stroke=\"none\""), attributes).replace(&plain, attributes)
 }
 
 /// A text's line breaks would be read as spaces around it.

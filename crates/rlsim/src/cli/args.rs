@@ -6,7 +6,10 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ratelimit_core::Quota;
 
+use super::inspect::InspectArgs;
+use super::sweep::SweepArgs;
 use crate::generate::GenerateArgs;
+use crate::sim::storm::StormArgs;
 use crate::trace::TraceArgs;
 
 /// Replay traffic through every rate-limiting algorithm, and see what each would have allowed and rejected
@@ -23,8 +26,21 @@ pub struct Cli {
 pub enum Command {
     /// Replay a trace through several policies: a table, a chart, and files of other kinds
     Compare(Box<CompareArgs>),
+    /// Look at a trace: is it fit for choosing a limit, and what should be known about it?
+    Inspect(Box<InspectArgs>),
+    /// Try a grid of limits, windows and bursts: what each refuses, what it lets through, and where the trade-off bends
+    Sweep(Box<SweepArgs>),
     /// Make a trace as CSV on standard output, from a pattern and a seed
     Generate(Box<GenerateArgs>),
+    /// Simulate clients that retry against a server, and compare how they do it
+    Storm(Box<StormArgs>),
+    /// Serve a limited API with a page that shows the limiter at work (feature `serve`)
+    #[cfg(feature = "serve")]
+    Serve(crate::serve::ServeArgs),
+    /// Serve a limited API with a page that shows the limiter at work (not in this build: it says how to get it)
+    #[cfg(not(feature = "serve"))]
+    #[command(disable_help_flag = true)]
+    Serve(NotBuilt),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -32,6 +48,15 @@ pub enum Command {
     },
     /// Print the manual page
     Man,
+}
+
+/// Options of a command that this build leaves out: anything goes, so that the answer is how to build it.
+#[cfg(not(feature = "serve"))]
+#[derive(Debug, Args)]
+pub struct NotBuilt {
+    /// Its options.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    pub words: Vec<String>,
 }
 
 /// What is limited.
@@ -46,8 +71,10 @@ pub enum ByArg {
 /// What decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum EngineArg {
-    /// The algorithms on flat arrays
+    /// The algorithms on flat arrays, client by client
     Flat,
+    /// The store of a service, event by event: the same report, but for `state_bytes`
+    Keyed,
 }
 
 /// Shells that completions are made for.
@@ -92,13 +119,17 @@ pub struct CompareArgs {
     /// What decides
     #[arg(long, value_enum, default_value = "flat")]
     pub engine: EngineArg,
-    /// Write a file too, its kind by its ending: .svg .png .html .json .csv .md ; `-` is the report as JSON on stdout,
-    /// `-.csv` and `-.md` likewise; repeatable
+    /// Write a file too, its kind by its ending: .svg .png .html .json .csv .md; `-` is JSON on stdout instead of the
+    /// table, `csv:-` CSV there; repeatable
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub export: Vec<PathBuf>,
     /// Write no chart
     #[arg(long)]
     pub no_chart: bool,
+    /// End with exit code 3 unless this holds of the report's numbers, such as 'fixed-window.peak.overshoot <= 1.1'
+    /// (keys as in the JSON report; < <= == != >= >); repeatable
+    #[arg(long, value_name = "EXPR")]
+    pub assert: Vec<String>,
     /// Threads to use; the result does not depend on it [default: all cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,

@@ -8,7 +8,8 @@ use std::time::Duration;
 use ratelimit_core::Quota;
 use serde::Deserialize;
 
-use super::args::{ByArg, CompareArgs, PolicyArgs};
+use super::args::{ByArg, CompareArgs, EngineArg, PolicyArgs};
+use super::engines::Keyed;
 use super::{left_out, output, progress};
 use crate::chart;
 use crate::cli::Output;
@@ -37,6 +38,9 @@ enum Target {
 pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
     let args = *args;
     let policies = policies(&args.policies)?;
+    let names: Vec<&str> = policies.iter().map(|named| named.name.as_str()).collect();
+    let assertions =
+        args.assert.iter().map(|text| report::Assertion::parse(text, &names)).collect::<Result<Vec<_>>>()?;
     let (inputs, mut options) = args.trace.into_parts();
     let exports = args.export.iter().map(|path| open_export(path)).collect::<Result<Vec<_>>>()?;
     let default_chart = default_chart(&exports, args.no_chart, &inputs);
@@ -57,9 +61,13 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
             ByArg::Global => By::Global,
         },
         threads: args.threads.unwrap_or_else(cores),
-        command: words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        details: exports.iter().any(|(kind, _)| *kind == Kind::Json),
+        command: command(words),
     };
-    let report = comparison.run(&trace);
+    let report = match args.engine {
+        EngineArg::Flat => comparison.run(&trace),
+        EngineArg::Keyed => comparison.run_through(&trace, |policy| Ok(Keyed::new(policy, trace.names.len())))?,
+    };
     if !exports.iter().any(|(_, target)| matches!(target, Target::Stdout)) {
         output::print(&report::table(&report))?;
     }
@@ -69,7 +77,35 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
     if let Some(chart) = default_chart {
         write(Target::File(chart), &render(Kind::Svg, &report)?)?;
     }
-    Ok(())
+    hold(&assertions, &report)
+}
+
+/// All outputs are written by now; every condition that does not hold is said, not only the first.
+fn hold(assertions: &[report::Assertion], report: &Report) -> Result<()> {
+    let mut broken = Vec::new();
+    for assertion in assertions {
+        match assertion.check(report) {
+            Err(Error::Assertion(message)) => broken.push(message),
+            other => other?,
+        }
+    }
+    if broken.is_empty() { Ok(()) } else { Err(Error::Assertion(broken.join("\n"))) }
+}
+
+/// The words that give this report again: the program by its name, wherever it lies, and no word that only says where
+/// output goes or how many threads work, so that the report is the same for all of these.
+fn command(words: &[OsString]) -> Vec<String> {
+    let mut kept = vec!["rlsim".to_owned()];
+    let mut words = words.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).peekable();
+    while let Some(word) = words.next() {
+        match word.split_once('=').map_or(word.as_str(), |(option, _)| option) {
+            "--no-chart" => {}
+            "--threads" => drop(words.next_if(|_| !word.contains('='))),
+            "--export" => while words.next_if(|next| next == "-" || !next.starts_with('-')).is_some() {},
+            _ => kept.push(word),
+        }
+    }
+    kept
 }
 
 fn cores() -> NonZeroUsize {
@@ -126,25 +162,25 @@ fn read_policies(path: &Path) -> Result<Vec<PolicyEntry>> {
     Ok(file.policy)
 }
 
+/// `FILE.csv` by its ending, `-` for JSON on stdout, `csv:-` for another kind there.
 fn open_export(path: &Path) -> Result<(Kind, Target)> {
-    let stdout = path.file_stem().is_some_and(|stem| stem == "-") && path.parent() == Some(Path::new(""));
+    let text = path.to_string_lossy();
+    let on_stdout = if text == "-" { Some("json") } else { text.strip_suffix(":-") };
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
-    let kind = match ending.as_deref() {
+    let kind = match on_stdout.or(ending.as_deref()) {
         Some("svg") => Kind::Svg,
         Some("json") => Kind::Json,
         Some("csv") => Kind::Csv,
         Some("md") => Kind::Markdown,
-        None if stdout => Kind::Json,
         Some("png") => return Err(left_out::error("--export of a PNG", "png")),
         _ => {
             return Err(Error::usage(format!(
-                "--export {}: the kind of file is not known, expected a name that ends in .svg, .png, .html, .json, .csv or \
-                 .md, or `-` for JSON on stdout",
-                path.display()
+                "--export {text}: the kind of file is not known, expected a name that ends in .svg, .png, .html, .json, .csv or \
+                 .md, or `-` for JSON on stdout (`csv:-` for CSV there)"
             )));
         }
     };
-    let target = if stdout { Target::Stdout } else { Target::File(Output::create(path)?) };
+    let target = if on_stdout.is_some() { Target::Stdout } else { Target::File(Output::create(path)?) };
     Ok((kind, target))
 }
 
@@ -222,7 +258,7 @@ fn tell(trace: &Trace, policies: &[NamedPolicy]) {
     }
     let coarse = policies
         .iter()
-        .filter_map(|named| named.quota())
+        .filter_map(NamedPolicy::quota)
         .map(|quota| quota.window().get())
         .find(|window| *window < facts.resolution_ns);
     if let Some(window) = coarse {

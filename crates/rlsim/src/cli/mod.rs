@@ -4,9 +4,13 @@
 
 mod args;
 mod compare;
+mod engines;
+mod files;
+mod inspect;
 mod left_out;
 mod output;
 mod progress;
+mod sweep;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -20,13 +24,12 @@ pub use output::Output;
 use crate::error::{Error, Result};
 
 /// Runs the program on its words, the first being its own name.
-pub fn run(words: Vec<OsString>) -> ExitCode {
-    output::clean_up_when_interrupted();
-    let cli = match Cli::try_parse_from(&words) {
+pub fn run(words: &[OsString]) -> ExitCode {
+    let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
         Err(error) => return not_parsed(&error),
     };
-    match dispatch(cli, &words) {
+    match dispatch(cli, words) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             output::talk(&format!("rlsim: {error}"));
@@ -46,7 +49,14 @@ fn not_parsed(error: &clap::Error) -> ExitCode {
 fn dispatch(cli: Cli, words: &[OsString]) -> Result<()> {
     match cli.command {
         Command::Compare(args) => compare::run(args, words),
+        Command::Inspect(args) => inspect::run(*args, words),
+        Command::Sweep(args) => sweep::run(*args, words),
         Command::Generate(args) => output::to_stdout(|out| args.run(out)),
+        Command::Storm(args) => args.run(&mut std::io::stdout().lock(), &mut std::io::stderr()),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => args.run(),
+        #[cfg(not(feature = "serve"))]
+        Command::Serve(_) => Err(left_out::error("serve", "serve")),
         Command::Completions { shell } => {
             let shell = shell.generator();
             output::to_stdout(|out| {

@@ -18,9 +18,9 @@ pub(super) fn bar() -> Option<(OnProgress, ProgressBar)> {
     }
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
     let template = if std::env::var_os("NO_COLOR").is_some() {
-        "reading {bar:30} {bytes}/{total_bytes} ({bytes_per_sec}, {eta} left) {msg}"
+        "reading {bar:30} {bytes}/{total_bytes} ({bytes_per_sec}, {eta} left)"
     } else {
-        "reading {bar:30.cyan} {bytes}/{total_bytes} ({bytes_per_sec}, {eta} left) {msg}"
+        "reading {bar:30.cyan} {bytes}/{total_bytes} ({bytes_per_sec}, {eta} left)"
     };
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
@@ -34,7 +34,6 @@ pub(super) fn bar() -> Option<(OnProgress, ProgressBar)> {
             if let Some(total) = progress.total {
                 shared.set_length(total);
             }
-            shared.set_message(format!("{} rows", progress.rows));
             shared.set_position(progress.bytes);
         }
     };

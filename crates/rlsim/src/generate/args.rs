@@ -112,12 +112,14 @@ impl GenerateArgs {
         Ok(sources)
     }
 
+    /// The mix of `sources`, cut to `--rows`.
     fn mix(&self, sources: &[(Pattern, SourceArgs)]) -> Result<impl Iterator<Item = Row> + use<>> {
         let period = Period { start: self.start.0, end: self.start.0.saturating_add(self.duration.0) };
         let component = |(index, (pattern, source)): (usize, &(Pattern, SourceArgs))| {
+            source.check(pattern)?;
             // Three streams a component: another choice of clients or costs leaves the times alone.
             let draws = |purpose| Draws::new(self.seed, 3 * index as u64 + purpose);
-            let instants = pattern.instants(period, draws(0))?;
+            let instants = pattern.instants(period, source.clients, draws(0))?;
             let clients = source.clients(pattern.deals(), draws(1));
             Ok(Component::new(instants, clients, source.cost.clone(), draws(2)))
         };
@@ -148,6 +150,16 @@ impl GenerateArgs {
 }
 
 impl SourceArgs {
+    /// The worst trace for a policy is made of single units of clients in turn.
+    fn check(&self, pattern: &Pattern) -> Result<()> {
+        if matches!(pattern, Pattern::Adversary(_)) && (self.zipf.is_some() || !self.cost.is_unit()) {
+            return Err(Error::usage(
+                "adversary sends single units, as often for each client: leave out --zipf and --cost",
+            ));
+        }
+        Ok(())
+    }
+
     fn clients(&self, dealt: bool, draws: Draws) -> Clients {
         match self.zipf {
             Some(Exponent(thousandths)) => Clients::zipf(self.clients, thousandths, draws),

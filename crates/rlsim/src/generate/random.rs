@@ -49,6 +49,12 @@ impl Draws {
     pub fn exponential(&mut self) -> u64 {
         fixed::negative_ln(self.bits())
     }
+
+    /// An exponential variate of mean `mean`, rounded down, at most `u64::MAX`.
+    pub fn exponential_of(&mut self, mean: u64) -> u64 {
+        let exact = (u128::from(self.exponential()) * u128::from(mean)) >> fixed::FRACTION_BITS;
+        u64::try_from(exact).unwrap_or(u64::MAX)
+    }
 }
 
 #[cfg(test)]

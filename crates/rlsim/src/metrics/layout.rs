@@ -69,17 +69,16 @@ fn count(length: u64, width: u64) -> usize {
     usize::try_from(length.div_ceil(width)).unwrap_or(usize::MAX)
 }
 
-/// The narrowest familiar width that fits the view and keeps the edges of windows on edges of bins.
+/// A narrow width that fits the view and keeps the edges of windows on edges of bins: a familiar one, unless the
+/// narrowest of all is less than a quarter of it (a window of, say, 7 s has few familiar parts).
 fn bin_width(length: u64, window: u64) -> u64 {
-    let fits = |width: u64| length.div_ceil(width) <= MOST_BINS;
-    let aligned = |width: u64| window.is_multiple_of(width) || width.is_multiple_of(window);
-    if let Some(width) = familiar_widths().find(|&width| fits(width) && aligned(width)) {
-        return width;
-    }
-    // A window of, say, 7 s has few familiar parts: take an even part of it, or a whole number of them.
-    let parts = (2..=MOST_BINS).rev().filter(|parts| window.is_multiple_of(*parts)).map(|parts| window / parts);
+    let fits = |width: &u64| length.div_ceil(*width) <= MOST_BINS;
+    let aligned = |width: &u64| window.is_multiple_of(*width) || width.is_multiple_of(window);
+    let parts = (2..=MOST_BINS).rev().filter(|&parts| window.is_multiple_of(parts)).map(|parts| window / parts);
     let wholes = (0..64).map_while(|shift| window.checked_mul(1 << shift));
-    parts.chain(wholes).find(|&width| fits(width)).unwrap_or(length.max(1))
+    let narrowest = parts.chain(wholes).find(fits).unwrap_or(length.max(1));
+    let familiar = familiar_widths().find(|width| fits(width) && aligned(width));
+    familiar.filter(|&width| width / 4 <= narrowest).unwrap_or(narrowest)
 }
 
 fn familiar_widths() -> impl Iterator<Item = u64> {
@@ -106,6 +105,12 @@ mod tests {
     fn a_day_has_bins_of_a_quarter_of_an_hour_and_a_month_of_quarter_days() {
         assert_eq!(Layout::new(0, DAY - 1, Some(MINUTE)).bin_ns, 15 * MINUTE);
         assert_eq!(Layout::new(0, 30 * DAY - 1, Some(MINUTE)).bin_ns, 6 * HOUR);
+    }
+
+    #[test]
+    fn an_unfamiliar_window_is_cut_into_even_parts() {
+        assert_eq!(Layout::new(0, 400, Some(3)).bin_ns, 6);
+        assert_eq!(Layout::new(0, 400, Some(47)).bin_ns, 47);
     }
 
     #[test]

@@ -132,7 +132,7 @@ impl Events<'_> {
     }
 }
 
-fn cost_column(costs: &Costs, range: Range<usize>) -> CostColumn<'_> {
+pub(super) fn cost_column(costs: &Costs, range: Range<usize>) -> CostColumn<'_> {
     match costs {
         Costs::Unit => CostColumn::Unit,
         Costs::Each(costs) => CostColumn::Each(&costs[range]),
@@ -193,7 +193,7 @@ fn decide_history<A: Algorithm>(algorithm: &A, history: &History<'_>, verdicts: 
 }
 
 /// The part of a decision that metrics see.
-fn verdict(decision: Decision) -> Verdict {
+pub(super) fn verdict(decision: Decision) -> Verdict {
     match decision {
         Decision::Allowed { delay, .. } => Verdict::Allowed { delay: delay.get() },
         Decision::Denied { retry_after, .. } => Verdict::Denied { retry_after: retry_after.get() },

@@ -23,21 +23,24 @@ impl Grouped {
         for i in 1..starts.len() {
             starts[i] += starts[i - 1];
         }
-        let scattered = |column: &[u64]| {
-            let mut next = starts.clone();
-            let mut grouped = vec![0; column.len()];
-            for (value, client) in column.iter().zip(&trace.client) {
-                let slot = &mut next[*client as usize];
-                grouped[*slot] = *value;
-                *slot += 1;
-            }
-            grouped
-        };
-        let cost = match &trace.cost {
-            Costs::Unit => Costs::Unit,
-            Costs::Each(costs) => Costs::Each(scattered(costs)),
-        };
-        Grouped { at: scattered(&trace.at), cost, starts }
+        let mut grouped = Grouped { at: Vec::new(), cost: Costs::Unit, starts };
+        grouped.at = grouped.scatter(trace, &trace.at, 0);
+        if let Costs::Each(costs) = &trace.cost {
+            grouped.cost = Costs::Each(grouped.scatter(trace, costs, 0));
+        }
+        grouped
+    }
+
+    /// A column of the trace in the order (client, time). `filler` is any value.
+    pub fn scatter<T: Copy>(&self, trace: &Trace, column: &[T], filler: T) -> Vec<T> {
+        let mut next = self.starts.clone();
+        let mut grouped = vec![filler; column.len()];
+        for (value, client) in column.iter().zip(&trace.client) {
+            let slot = &mut next[*client as usize];
+            grouped[*slot] = *value;
+            *slot += 1;
+        }
+        grouped
     }
 
     /// Number of clients.

@@ -55,8 +55,8 @@ pub struct TraceArgs {
     pub timezone: Option<String>,
 
     /// Whether a time marks the start or the end of a request; from an end the duration is taken off
-    #[arg(long, value_name = "start|end", value_parser = parse_time_is)]
-    pub time_is: Option<TimeIs>,
+    #[arg(long, value_name = "start|end", value_parser = parse_time_is, default_value = "start")]
+    pub time_is: TimeIs,
 
     /// Compare clients as they are written, or as addresses: port off, mapped IPv4 unmapped, IPv6 by prefix
     #[arg(long, value_name = "raw|ip", value_parser = parse_client_as, default_value = "raw")]
@@ -206,7 +206,7 @@ mod tests {
             ]
         );
         assert_eq!(options.time_unit, Some(TimeUnit::Micros));
-        assert_eq!((options.time_is, options.client_as), (Some(TimeIs::End), ClientAs::Ip));
+        assert_eq!((options.time_is, options.client_as), (TimeIs::End, ClientAs::Ip));
         assert_eq!(options.on_error, OnError::Fail);
     }
 

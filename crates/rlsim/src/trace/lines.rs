@@ -116,10 +116,10 @@ pub(crate) fn head_lines(head: &[u8], whole: bool) -> impl Iterator<Item = &[u8]
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::options::ReadOptions;
+    use crate::trace::source::Meter;
 
     fn lines(bytes: &'static [u8]) -> Vec<(u64, Vec<u8>)> {
-        let mut source = Source::new(Box::new(bytes), "test".into(), &ReadOptions::default()).unwrap();
+        let mut source = Source::from_reader(Box::new(bytes), "test".into(), &Meter::default()).unwrap();
         let mut lines = Lines::new(&mut source).unwrap();
         let mut all = Vec::new();
         while let Some(line) = lines.next().unwrap() {
@@ -142,7 +142,7 @@ mod tests {
         let mut text = vec![b'x'; LONGEST + 3 * 1024 * 1024];
         text.extend_from_slice(b"\nnext\n");
         let mut source =
-            Source::new(Box::new(std::io::Cursor::new(text)), "test".into(), &ReadOptions::default()).unwrap();
+            Source::from_reader(Box::new(std::io::Cursor::new(text)), "test".into(), &Meter::default()).unwrap();
         let mut lines = Lines::new(&mut source).unwrap();
         let long = lines.next().unwrap().unwrap();
         assert!(long.too_long && long.number == 1);

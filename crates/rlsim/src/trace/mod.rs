@@ -11,6 +11,7 @@ mod args;
 mod civil;
 mod client_name;
 mod columns;
+mod decompress;
 mod formats;
 mod intern;
 mod lines;
@@ -25,6 +26,7 @@ mod time_text;
 mod times;
 mod unit_guess;
 mod units;
+mod unwrap;
 mod zone;
 
 pub use args::TraceArgs;
@@ -45,12 +47,13 @@ pub fn load(inputs: &[Input], options: &ReadOptions) -> Result<Trace> {
         return Err(Error::usage("no trace: expected --trace FILE, or --trace - for standard input"));
     }
     let mut sink = sink::Sink::new(options)?;
+    let meter = source::Meter::new(inputs, options);
     for input in inputs {
         let label = input.to_string();
-        let mut source = source::Source::open(input, options)?;
+        let mut source = unwrap::unwrapped(source::Source::open(input, &meter)?)?;
         let format = formats::choose(&mut source, options, &label)?;
-        sink.begin(input, format.name);
-        (format.read)(&mut source, options, &mut sink, &label)?;
+        sink.begin(input, format.name());
+        format.read(&mut source, options, &mut sink, &label)?;
     }
     sink.finish()
 }

@@ -118,9 +118,10 @@ impl TimeUnit {
 }
 
 /// What a time stamp marks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TimeIs {
     /// The arrival of the request.
+    #[default]
     Start,
     /// The end of the response: the duration is taken off to find the start.
     End,
@@ -164,8 +165,6 @@ pub struct Progress {
     pub bytes: u64,
     /// Bytes there are in all, if every input is a file.
     pub total: Option<u64>,
-    /// Records so far.
-    pub rows: u64,
 }
 
 /// Called now and then while reading.
@@ -201,8 +200,8 @@ pub struct ReadOptions {
     pub time_unit: Option<TimeUnit>,
     /// The IANA name of the zone of times that name none; UTC if absent.
     pub timezone: Option<String>,
-    /// What a time stamp marks; as the format says if absent.
-    pub time_is: Option<TimeIs>,
+    /// What a time stamp marks: from an end, the duration is taken off.
+    pub time_is: TimeIs,
     /// How client names are compared.
     pub client_as: ClientAs,
     /// Bits of an IPv6 address that name one client.
@@ -232,7 +231,7 @@ impl Default for ReadOptions {
             filters: Vec::new(),
             time_unit: None,
             timezone: None,
-            time_is: None,
+            time_is: TimeIs::Start,
             client_as: ClientAs::Raw,
             ipv6_prefix: 64,
             log_format: None,

@@ -29,11 +29,36 @@ impl Disorder {
 }
 
 /// The stable order of the times, as indices. At most 2^32 events, which the caller makes sure of.
-pub(crate) fn stable_order(at: &[u64]) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..=u32::MAX).take(at.len()).collect();
+///
+/// Events of one instant keep the order of their input; inputs count by their first time, so that a rotated set gives
+/// the same trace however it is listed.
+pub(crate) fn stable_order(at: &[u64], starts: &[usize]) -> Vec<u32> {
+    let ends = starts.iter().copied().skip(1).chain([at.len()]);
+    let mut inputs: Vec<std::ops::Range<usize>> =
+        starts.iter().zip(ends).map(|(&start, end)| start..end).filter(|range| !range.is_empty()).collect();
+    inputs.sort_by_key(|range| at[range.start]);
+    let mut order: Vec<u32> = Vec::with_capacity(at.len());
+    order.extend(inputs.into_iter().flatten().filter_map(|i| u32::try_from(i).ok()));
     // The standard stable sort finds the runs that are in order already, so rotated files merge in nearly linear time.
     order.sort_by_key(|&i| at[i as usize]);
     order
+}
+
+/// Numbers the clients by their first appearance in the column, and drops those without any.
+pub(crate) fn in_order_of_appearance(client: &mut [u32], mut names: Vec<Box<[u8]>>) -> Vec<Box<[u8]>> {
+    const NONE: u32 = u32::MAX;
+    let mut number = vec![NONE; names.len()];
+    let mut ordered = Vec::with_capacity(names.len());
+    for index in client {
+        let old = *index as usize;
+        if number[old] == NONE {
+            // There are at most as many as before, which were numbered in 32 bits.
+            number[old] = u32::try_from(ordered.len()).unwrap_or(NONE);
+            ordered.push(std::mem::take(&mut names[old]));
+        }
+        *index = number[old];
+    }
+    ordered
 }
 
 /// A column in another order.
@@ -83,9 +108,25 @@ mod tests {
     #[test]
     fn equal_times_keep_the_order_of_the_input() {
         let at = [3, 1, 3, 1, 2];
-        let order = stable_order(&at);
+        let order = stable_order(&at, &[0]);
         assert_eq!(order, [1, 3, 4, 0, 2]);
         assert_eq!(permuted(&at, &order), [1, 1, 2, 3, 3]);
+    }
+
+    #[test]
+    fn inputs_count_by_their_first_time() {
+        // The second input begins first, so its event at 5 comes before that of the first input.
+        assert_eq!(stable_order(&[5, 7, 3, 5], &[0, 2, 4]), [2, 3, 0, 1]);
+        assert!(stable_order(&[], &[0]).is_empty());
+    }
+
+    #[test]
+    fn clients_are_numbered_by_appearance() {
+        let mut client = [2, 0, 2, 3];
+        let names = [&b"a"[..], b"unused", b"b", b"c"].map(Box::from).to_vec();
+        let names = in_order_of_appearance(&mut client, names);
+        assert_eq!(client, [0, 1, 0, 2]);
+        assert_eq!(names, [&b"b"[..], b"a", b"c"].map(Box::from));
     }
 
     #[test]

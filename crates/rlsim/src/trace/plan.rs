@@ -35,6 +35,23 @@ pub(crate) struct Names {
     pub(crate) count: usize,
 }
 
+impl Names {
+    /// What a column is called in messages.
+    pub(crate) fn name(&self, index: usize) -> String {
+        self.names.get(index).cloned().unwrap_or_else(|| format!("number {}", index + 1))
+    }
+}
+
+/// An address without the port behind its last colon; brackets of IPv6 stay.
+fn without_port(text: &[u8]) -> &[u8] {
+    match memchr::memrchr(b':', text) {
+        // An IPv6 address without brackets has no port.
+        Some(colon) if text[0] != b'[' && memchr::memchr(b':', text) != Some(colon) => text,
+        Some(colon) if colon > 0 && text[colon + 1..].iter().all(u8::is_ascii_digit) => &text[..colon],
+        _ => text,
+    }
+}
+
 impl Columns for Names {
     /// An exact name first (its first occurrence), then one that differs in case only, then a number.
     fn index(&mut self, column: &Column) -> Option<usize> {
@@ -59,7 +76,7 @@ impl Columns for Names {
 }
 
 /// Columns that a format uses when nothing is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Roles {
     /// One column, or date and time.
     pub(crate) time: Option<(usize, Option<usize>)>,
@@ -71,8 +88,25 @@ pub(crate) struct Roles {
     pub(crate) duration_unit: Option<TimeUnit>,
     /// The unit of numeric times.
     pub(crate) time_unit: Option<TimeUnit>,
-    /// Whether the format stamps the end of a request.
-    pub(crate) ends: bool,
+    /// Whether the client is written with its port, which is no part of its name.
+    pub(crate) client_has_port: bool,
+    /// Fields that only requests have with these values, in inputs that hold other records too.
+    pub(crate) only: [Option<(usize, &'static str)>; 2],
+}
+
+impl Roles {
+    /// No column at all.
+    pub(crate) const NONE: Roles = Roles {
+        time: None,
+        client: None,
+        cost: None,
+        count: None,
+        duration: None,
+        duration_unit: None,
+        time_unit: None,
+        client_has_port: false,
+        only: [None; 2],
+    };
 }
 
 /// Where the parts of a request stand in a record.
@@ -80,6 +114,7 @@ pub(crate) struct Roles {
 pub(crate) struct Plan {
     time: (usize, Option<usize>),
     client: Option<usize>,
+    client_has_port: bool,
     cost: Option<usize>,
     count: Option<usize>,
     duration: Option<usize>,
@@ -106,9 +141,15 @@ impl Plan {
         let cost = optional(&options.cost_column, "--cost-column", roles.cost)?;
         let count = optional(&options.count_column, "--count-column", roles.count)?;
         let duration = optional(&options.duration_column, "--duration-column", roles.duration)?;
-        let mut filters = Vec::new();
+        let mut filters: Vec<(usize, Vec<u8>, bool)> = Vec::new();
         for filter in &options.filters {
             filters.push((find(&filter.column, "--where")?, filter.value.clone(), filter.keep_equal));
+        }
+        // A filter asked for takes the place of the one that the format has on the same field.
+        for (index, value) in roles.only.into_iter().flatten() {
+            if filters.iter().all(|(asked, ..)| *asked != index) {
+                filters.push((index, value.into(), true));
+            }
         }
         let asked_time = match &options.time_column {
             Some(TimeColumn::One(column)) => Some((find(column, "--time-column")?, None)),
@@ -123,8 +164,8 @@ impl Plan {
                 columns.listing()
             )));
         };
-        let ends = options.time_is.map_or(roles.ends, |is| is == TimeIs::End);
-        if options.time_is == Some(TimeIs::End) && duration.is_none() {
+        let ends = options.time_is == TimeIs::End;
+        if ends && duration.is_none() {
             return Err(Error::failed(format!(
                 "{input}: --time-is end needs the duration of each request; {}; name one with --duration-column",
                 columns.listing()
@@ -133,6 +174,7 @@ impl Plan {
         Ok(Plan {
             time,
             client,
+            client_has_port: roles.client_has_port && client == roles.client,
             cost,
             count,
             duration: duration.filter(|_| ends),
@@ -145,6 +187,10 @@ impl Plan {
     /// Whether records name a client.
     pub(crate) fn has_client(&self) -> bool {
         self.client.is_some()
+    }
+
+    fn client_name<'a>(&self, field: Field<'a>) -> Field<'a> {
+        if self.client_has_port { Field { text: without_port(field.text), ..field } } else { field }
     }
 
     /// Picks the parts of one record.
@@ -168,7 +214,7 @@ impl Plan {
         };
         let record = Record {
             when,
-            client: self.client.map(|i| fields.get(i).unwrap_or_default()),
+            client: self.client.map(|i| self.client_name(fields.get(i).unwrap_or_default())),
             cost: self.cost.map(need),
             count: self.count.map(need),
             duration: self.duration.map(need),

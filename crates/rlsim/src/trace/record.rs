@@ -13,6 +13,33 @@ pub(crate) struct Field<'a> {
     pub(crate) column: usize,
 }
 
+/// Where a record stands, for messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place<'a> {
+    /// The line of its first byte, 1 being the first.
+    pub(crate) line: u64,
+    /// The position of its first byte in that line, 1 being the first.
+    pub(crate) column: usize,
+    /// The record as it stands in the input: fields count from its start, over line ends if it has some.
+    pub(crate) bytes: &'a [u8],
+}
+
+impl<'a> Place<'a> {
+    /// A record that begins with its line.
+    pub(crate) fn line(line: u64, bytes: &'a [u8]) -> Self {
+        Place { line, column: 1, bytes }
+    }
+
+    /// The line and the position in it of a field.
+    pub(crate) fn of(&self, field: &Field<'_>) -> (u64, usize) {
+        let before = &self.bytes[..field.column.saturating_sub(1).min(self.bytes.len())];
+        match memchr::memrchr(b'\n', before) {
+            Some(last) => (self.line + memchr::memchr_iter(b'\n', before).count() as u64, before.len() - last),
+            None => (self.line, self.column + before.len()),
+        }
+    }
+}
+
 /// The text of a time stamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum When<'a> {
@@ -78,6 +105,8 @@ pub(crate) enum Why {
     Duration(NumberError),
     /// The wrong number of fields.
     FieldCount { expected: usize, found: usize },
+    /// The wrong number of fields under a line that names them.
+    NamedFieldCount { expected: usize, found: usize },
     /// A column that must be there and is not.
     NoField(Box<str>),
     /// A line that lacks what the format asks for.
@@ -86,6 +115,8 @@ pub(crate) enum Why {
     UnclosedQuote,
     /// A line longer than any real record.
     TooLong(usize),
+    /// JSON that is none, in the words of its parser.
+    Json(Box<str>),
     /// More clients than indices.
     TooManyClients,
 }
@@ -118,10 +149,12 @@ impl fmt::Display for Why {
             Why::FieldCount { expected, found } => {
                 write!(f, "{found} fields: expected {expected} as in the first line")
             }
+            Why::NamedFieldCount { expected, found } => write!(f, "{found} fields: expected {expected} as in #Fields"),
             Why::NoField(name) => write!(f, "no field {name}: expected it in every record"),
             Why::Shape(expected) => write!(f, "expected {expected}"),
             Why::UnclosedQuote => f.write_str("a quote is opened and never closed"),
             Why::TooLong(limit) => write!(f, "a line of more than {limit} bytes: expected one record a line"),
+            Why::Json(message) => write!(f, "not a JSON object: {message}"),
             Why::TooManyClients => f.write_str("more than 4294967295 different clients"),
         }
     }

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use super::client_name::ClientNames;
 use super::columns::{Costs, Facts, Trace};
 use super::options::{OnError, ReadOptions, TimeUnit};
-use super::order::{Disorder, permuted, resolution_ns, stable_order};
-use super::record::{Bad, Field, Parsed, Record, When, Why, shown};
+use super::order::{Disorder, in_order_of_appearance, permuted, resolution_ns, stable_order};
+use super::plan::Plan;
+use super::record::{Bad, Field, Parsed, Place, Record, When, Why, shown};
 use super::time_text::{parse, parse_pair};
 use super::times::Times;
 use super::units::{duration_nanos, whole_units};
@@ -67,11 +68,11 @@ impl<'o> Sink<'o> {
     }
 
     /// Says what the records of this input will hold, before the first of them.
-    pub(crate) fn expect(&mut self, has_client: bool, time_unit: Option<TimeUnit>, duration_unit: TimeUnit) {
-        self.times.expect_unit(time_unit);
-        self.duration_unit = duration_unit;
-        self.has_client = has_client;
-        if !has_client {
+    pub(crate) fn expect(&mut self, plan: &Plan) {
+        self.times.expect_unit(plan.time_unit);
+        self.duration_unit = plan.duration_unit;
+        self.has_client = plan.has_client();
+        if !self.has_client {
             self.note(format!("{}: no client column: all requests count as one global client", self.input));
         }
     }
@@ -96,20 +97,20 @@ impl<'o> Sink<'o> {
     }
 
     /// Whatever a line turned out to be.
-    pub(crate) fn take(&mut self, line: u64, parsed: Parsed<'_>) -> Result<()> {
+    pub(crate) fn take(&mut self, place: Place<'_>, parsed: Parsed<'_>) -> Result<()> {
         match parsed {
-            Parsed::Record(record) => self.record(line, &record),
+            Parsed::Record(record) => self.record(place, &record),
             Parsed::Skipped => self.skipped(),
-            Parsed::Bad(bad) => self.bad(line, &bad),
+            Parsed::Bad(bad) => self.bad(place, &bad),
         }
     }
 
     /// A record that cannot be read.
-    pub(crate) fn bad(&mut self, line: u64, bad: &Bad<'_>) -> Result<()> {
+    pub(crate) fn bad(&mut self, place: Place<'_>, bad: &Bad<'_>) -> Result<()> {
         self.facts.bad += 1;
         let fail = self.options.on_error == OnError::Fail;
         if fail || self.bad_shown.len() < SHOWN {
-            let message = describe(&self.input, line, bad);
+            let message = describe(&self.input, place, bad);
             if fail {
                 return Err(Error::failed(format!("{message} (--on-error skip counts such records and goes on)")));
             }
@@ -119,10 +120,10 @@ impl<'o> Sink<'o> {
     }
 
     /// A record that may be an event.
-    pub(crate) fn record(&mut self, line: u64, record: &Record<'_>) -> Result<()> {
+    pub(crate) fn record(&mut self, place: Place<'_>, record: &Record<'_>) -> Result<()> {
         match self.event(record) {
             Ok(()) => self.row(),
-            Err(bad) => self.bad(line, &bad),
+            Err(bad) => self.bad(place, &bad),
         }
     }
 
@@ -193,17 +194,18 @@ impl<'o> Sink<'o> {
             return Err(Error::failed("more than 4294967295 events; read fewer files at once".to_owned()));
         }
         if !at.is_sorted() {
-            let order = stable_order(&at);
+            let order = stable_order(&at, &starts);
             at = permuted(&at, &order);
             self.client = permuted(&self.client, &order);
             self.cost = if self.cost.is_empty() { Vec::new() } else { permuted(&self.cost, &order) };
         }
+        let names = in_order_of_appearance(&mut self.client, self.clients.into_names());
         self.facts.resolution_ns = resolution_ns(&at);
         if self.unnamed > 0 {
             self.facts.notes.push(format!("{} events have an empty client (nothing or -)", self.unnamed));
         }
         let cost = if self.cost.is_empty() { Costs::Unit } else { Costs::Each(self.cost) };
-        Ok(Trace { at, client: self.client, cost, names: self.clients.into_names(), facts: self.facts })
+        Ok(Trace { at, client: self.client, cost, names, facts: self.facts })
     }
 
     /// Takes out events whose time turned out too large for the unit of their column.
@@ -275,8 +277,8 @@ fn units<'a>(what: &'static str, field: Field<'a>) -> std::result::Result<u64, B
 }
 
 /// `file:line:column: reason: found "text"`.
-fn describe(input: &str, line: u64, bad: &Bad<'_>) -> String {
-    let column = bad.found.column.max(1);
+fn describe(input: &str, place: Place<'_>, bad: &Bad<'_>) -> String {
+    let (line, column) = place.of(&bad.found);
     let found = if bad.found.text.is_empty() { String::new() } else { format!(", found {}", shown(bad.found.text)) };
     format!("{input}:{line}:{column}: {}{found}", bad.why)
 }

@@ -3,6 +3,7 @@
 //! A pattern is the set of its options, and knows the instants they stand for. Instants are nanoseconds, never
 //! decreasing, within a [`Period`].
 
+mod adversary;
 mod constant;
 mod cron;
 mod diurnal;
@@ -16,6 +17,7 @@ use std::fmt;
 
 use clap::Subcommand;
 
+pub use adversary::Adversary;
 pub use constant::Constant;
 pub use cron::Cron;
 pub use diurnal::Diurnal;
@@ -42,6 +44,7 @@ pub type Instants = Box<dyn Iterator<Item = u64> + Send>;
 
 /// A pattern of arrivals.
 #[derive(Debug, Clone, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "there is one a command line")]
 pub enum Pattern {
     /// Evenly spaced requests
     Constant(Constant),
@@ -59,14 +62,16 @@ pub enum Pattern {
     Cron(Cron),
     /// Bursts on both sides of the edges between fixed windows
     EdgeBurst(EdgeBurst),
+    /// The worst trace for a policy: it gets as much through as the policy can be made to admit
+    Adversary(Adversary),
 }
 
 impl Pattern {
-    /// The instants of this pattern within `period`.
+    /// The instants of this pattern within `period`, for all of `clients` clients together.
     ///
     /// # Errors
     /// When the options contradict each other.
-    pub fn instants(&self, period: Period, draws: Draws) -> Result<Instants> {
+    pub fn instants(&self, period: Period, clients: u32, draws: Draws) -> Result<Instants> {
         let instants = match self {
             Pattern::Constant(pattern) => pattern.instants(period),
             Pattern::Poisson(pattern) => pattern.instants(period, draws),
@@ -76,13 +81,14 @@ impl Pattern {
             Pattern::Spike(pattern) => pattern.instants(period, draws)?,
             Pattern::Cron(pattern) => pattern.instants(period)?,
             Pattern::EdgeBurst(pattern) => pattern.instants(period)?,
+            Pattern::Adversary(pattern) => pattern.instants(period, clients)?,
         };
         Ok(Box::new(instants.skip_while(move |&at| at < period.start).take_while(move |&at| at < period.end)))
     }
 
     /// Whether requests are dealt to the clients in turn, so that each gets an equal share, instead of drawn.
     pub fn deals(&self) -> bool {
-        matches!(self, Pattern::Constant(_) | Pattern::Cron(_) | Pattern::EdgeBurst(_))
+        matches!(self, Pattern::Constant(_) | Pattern::Cron(_) | Pattern::EdgeBurst(_) | Pattern::Adversary(_))
     }
 }
 
@@ -98,6 +104,7 @@ impl fmt::Display for Pattern {
             Pattern::Spike(pattern) => write!(f, "spike {pattern}"),
             Pattern::Cron(pattern) => write!(f, "cron {pattern}"),
             Pattern::EdgeBurst(pattern) => write!(f, "edge-burst {pattern}"),
+            Pattern::Adversary(pattern) => write!(f, "adversary {pattern}"),
         }
     }
 }

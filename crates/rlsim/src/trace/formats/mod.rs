@@ -1,10 +1,18 @@
 //! The formats, one file each. A further format is its file and a line in [`FORMATS`].
 
 mod access_log;
+mod aws;
 mod delimited;
-pub(crate) mod line_format;
+mod haproxy;
+mod json;
+mod line_format;
+mod log_format;
+mod nginx_error;
+mod text;
+mod w3c;
+mod words;
 
-use super::lines::head_lines;
+use super::lines::{HEAD, head_lines};
 use super::options::ReadOptions;
 use super::record::shown;
 use super::sink::Sink;
@@ -27,33 +35,62 @@ impl<'a> Head<'a> {
 }
 
 /// One format.
-pub(crate) struct Format {
+pub(crate) trait Format: Sync {
     /// As typed after `--format` and as written in the report.
-    pub(crate) name: &'static str,
+    fn name(&self) -> &'static str;
     /// What it is, in a few words.
-    pub(crate) about: &'static str,
+    fn about(&self) -> &'static str;
     /// Whether an input that begins like this is likely of this format.
-    pub(crate) detect: fn(&Head<'_>) -> bool,
-    /// Reads all records into the sink.
-    pub(crate) read: fn(&mut Source, &ReadOptions, &mut Sink<'_>, &str) -> Result<()>,
+    fn detect(&self, head: &Head<'_>) -> bool;
+    /// Reads all records into the sink. `label` is the name of the input in messages.
+    fn read(&self, source: &mut Source, options: &ReadOptions, sink: &mut Sink<'_>, label: &str) -> Result<()>;
 }
 
 /// All formats, the most particular first: the first that recognises an input reads it.
-pub(crate) const FORMATS: &[Format] =
-    &[access_log::COMBINED, access_log::COMMON, delimited::CSV, delimited::TSV, delimited::SEMICOLON];
+pub(crate) static FORMATS: &[&dyn Format] = &[
+    &json::CADDY,
+    &json::TRAEFIK,
+    &json::ENVOY,
+    &json::CLOUDFLARE,
+    &json::AZURE_GATEWAY,
+    &json::CLOUDTRAIL,
+    &json::HAR,
+    &json::K6,
+    &json::VEGETA,
+    &json::JSON,
+    &w3c::W3C,
+    &aws::ALB,
+    &aws::ELB,
+    &aws::S3,
+    &haproxy::HAPROXY,
+    &nginx_error::NGINX_ERROR,
+    &access_log::COMBINED,
+    &access_log::COMMON,
+    &text::Text,
+    &delimited::CSV,
+    &delimited::TSV,
+    &delimited::SEMICOLON,
+    &log_format::LogFormat,
+];
 
 /// The format forced by the options, or the first that recognises the content.
-pub(crate) fn choose(source: &mut Source, options: &ReadOptions, label: &str) -> Result<&'static Format> {
-    if let Some(name) = &options.format {
-        let known = FORMATS.iter().find(|f| f.name.eq_ignore_ascii_case(name));
-        return known.ok_or_else(|| Error::usage(format!("unknown --format {name:?}: expected one of {}", list())));
+pub(crate) fn choose(source: &mut Source, options: &ReadOptions, label: &str) -> Result<&'static dyn Format> {
+    if options.log_format.is_some() && options.format.is_none() {
+        return Ok(&log_format::LogFormat);
     }
-    source.head(super::lines::HEAD)?;
-    let head = Head { bytes: &source.window()[..source.window().len().min(super::lines::HEAD)], whole: source.ended() };
+    if let Some(name) = &options.format {
+        let known = FORMATS.iter().find(|f| f.name().eq_ignore_ascii_case(name));
+        return known
+            .copied()
+            .ok_or_else(|| Error::usage(format!("unknown --format {name:?}: expected one of {}", list())));
+    }
+    source.head(HEAD)?;
+    let window = source.window();
+    let head = Head { bytes: &window[..window.len().min(HEAD)], whole: source.ended() && window.len() <= HEAD };
     if head.bytes.is_empty() {
         return Err(Error::failed(format!("{label}: empty: no records at all")));
     }
-    FORMATS.iter().find(|f| (f.detect)(&head)).ok_or_else(|| {
+    FORMATS.iter().copied().find(|f| f.detect(&head)).ok_or_else(|| {
         let first = head.lines().find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
         Error::failed(format!(
             "{label}:1:1: format not recognised, found {}; name one with --format: {}",
@@ -64,5 +101,5 @@ pub(crate) fn choose(source: &mut Source, options: &ReadOptions, label: &str) ->
 }
 
 fn list() -> String {
-    FORMATS.iter().map(|f| format!("{} ({})", f.name, f.about)).collect::<Vec<_>>().join(", ")
+    FORMATS.iter().map(|f| format!("{} ({})", f.name(), f.about())).collect::<Vec<_>>().join(", ")
 }

@@ -1,11 +1,13 @@
 //! The first line: whether it is a header, and which columns matter.
 
+use super::presets::known;
 use super::rows::{Row, RowFields, RowKind, Rows};
 use crate::error::Result;
 use crate::trace::formats::Head;
 use crate::trace::names::common;
 use crate::trace::options::{Column, ReadOptions, TimeColumn};
 use crate::trace::plan::{Fields, Names, Plan, Roles};
+use crate::trace::record::Place;
 use crate::trace::sink::Sink;
 use crate::trace::time_text::{Stamp, TimeError, parse};
 
@@ -66,7 +68,7 @@ pub(super) fn read(
 ) -> Result<Option<Header>> {
     while let Some(row) = rows.next()? {
         match row.kind {
-            RowKind::Fields(fields) => return first_line(row.line, fields, options, sink, label).map(Some),
+            RowKind::Fields(fields) => return first_line(row.place, fields, options, sink, label).map(Some),
             _ => row.deliver(0, |_| crate::trace::record::Parsed::Skipped, sink)?,
         }
     }
@@ -74,7 +76,7 @@ pub(super) fn read(
 }
 
 fn first_line(
-    line: u64,
+    place: Place<'_>,
     fields: RowFields<'_>,
     options: &ReadOptions,
     sink: &mut Sink<'_>,
@@ -91,17 +93,16 @@ fn first_line(
         return Ok(Header { names, plan });
     }
     let mut names = Names { count: texts.len(), names: Vec::new() };
-    let dates: Vec<usize> = (0..texts.len()).filter(|&i| is_instant(&texts[i])).collect();
-    let time = if let [only] = dates[..] { Some((only, None)) } else { None };
-    let roles = Roles { time, ..Roles::default() };
+    let time = texts.iter().position(|text| is_instant(text));
+    let roles = Roles { time: time.map(|i| (i, None)), ..Roles::NONE };
     let plan = Plan::new(&mut names, options, roles, label)?;
-    if options.time_column.is_none() {
-        sink.note(format!("{label}: no header; the time is column {}", dates[0] + 1));
+    if let (Some(i), None) = (time, &options.time_column) {
+        sink.note(format!("{label}: no header; the time is column {}", i + 1));
     }
-    sink.expect(plan.has_client(), plan.time_unit, plan.duration_unit);
+    sink.expect(&plan);
     let expected = names.count;
-    let row = Row { line, kind: RowKind::Fields(fields) };
-    row.deliver(expected, |fields| plan.parse(fields, &|i| format!("number {}", i + 1)), sink)?;
+    let row = Row { place, kind: RowKind::Fields(fields) };
+    row.deliver(expected, |fields| plan.parse(fields, &|i| names.name(i)), sink)?;
     Ok(Header { names, plan })
 }
 
@@ -135,6 +136,12 @@ fn is_instant(text: &str) -> bool {
 
 /// The roles that common names give, and a word about the columns that matter.
 fn header_roles(names: &Names, options: &ReadOptions, sink: &mut Sink<'_>, label: &str) -> Roles {
+    if let Some((tool, roles)) = known(&names.names) {
+        let only = roles.only[0]
+            .map_or(String::new(), |(i, value)| format!(", requests are rows with {} = {value}", names.name(i)));
+        sink.note(format!("{label}: results of {tool}{only}"));
+        return roles;
+    }
     let found = common(&names.names);
     let mut said = Vec::new();
     let mut role = |what: &str, index: Option<usize>, asked: bool| {
@@ -155,6 +162,6 @@ fn header_roles(names: &Names, options: &ReadOptions, sink: &mut Sink<'_>, label
         client: found.client,
         cost: found.cost,
         count: found.count,
-        ..Roles::default()
+        ..Roles::NONE
     }
 }

@@ -4,48 +4,52 @@
 //! row has as many fields as the first line; another number is a bad row, since columns may have moved.
 
 mod header;
+mod presets;
 mod rows;
 
-use super::Format;
+use super::{Format, Head};
 use crate::error::Result;
 use crate::trace::options::ReadOptions;
 use crate::trace::sink::Sink;
 use crate::trace::source::Source;
 
+/// Text with a delimiter.
+pub(crate) struct Delimited {
+    name: &'static str,
+    about: &'static str,
+    delimiter: u8,
+}
+
 /// Comma-separated values.
-pub(crate) const CSV: Format = Format {
-    name: "csv",
-    about: "comma-separated values",
-    detect: |head| header::delimiter(head) == Some(b','),
-    read: |source, options, sink, label| read(b',', source, options, sink, label),
-};
-
+pub(crate) const CSV: Delimited = Delimited { name: "csv", about: "comma-separated values", delimiter: b',' };
 /// Tab-separated values.
-pub(crate) const TSV: Format = Format {
-    name: "tsv",
-    about: "tab-separated values",
-    detect: |head| header::delimiter(head) == Some(b'\t'),
-    read: |source, options, sink, label| read(b'\t', source, options, sink, label),
-};
-
+pub(crate) const TSV: Delimited = Delimited { name: "tsv", about: "tab-separated values", delimiter: b'\t' };
 /// Semicolon-separated values.
-pub(crate) const SEMICOLON: Format = Format {
-    name: "semicolon",
-    about: "semicolon-separated values",
-    detect: |head| header::delimiter(head) == Some(b';'),
-    read: |source, options, sink, label| read(b';', source, options, sink, label),
-};
+pub(crate) const SEMICOLON: Delimited =
+    Delimited { name: "semicolon", about: "semicolon-separated values", delimiter: b';' };
 
-fn read(delimiter: u8, source: &mut Source, options: &ReadOptions, sink: &mut Sink<'_>, label: &str) -> Result<()> {
-    let mut rows = rows::Rows::new(source, delimiter)?;
-    let Some(header) = header::read(&mut rows, options, sink, label)? else {
-        return Ok(());
-    };
-    let plan = &header.plan;
-    sink.expect(plan.has_client(), plan.time_unit, plan.duration_unit);
-    let name_of = |i: usize| header.names.names.get(i).cloned().unwrap_or_else(|| format!("number {}", i + 1));
-    while let Some(row) = rows.next()? {
-        row.deliver(header.names.count, |fields| plan.parse(fields, &name_of), sink)?;
+impl Format for Delimited {
+    fn name(&self) -> &'static str {
+        self.name
     }
-    Ok(())
+
+    fn about(&self) -> &'static str {
+        self.about
+    }
+
+    fn detect(&self, head: &Head<'_>) -> bool {
+        header::delimiter(head) == Some(self.delimiter)
+    }
+
+    fn read(&self, source: &mut Source, options: &ReadOptions, sink: &mut Sink<'_>, label: &str) -> Result<()> {
+        let mut rows = rows::Rows::new(source, self.delimiter)?;
+        let Some(header) = header::read(&mut rows, options, sink, label)? else {
+            return Ok(());
+        };
+        sink.expect(&header.plan);
+        while let Some(row) = rows.next()? {
+            row.deliver(header.names.count, |fields| header.plan.parse(fields, &|i| header.names.name(i)), sink)?;
+        }
+        Ok(())
+    }
 }

@@ -5,7 +5,7 @@ use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
 use crate::error::Result;
 use crate::trace::lines::{HEAD, LONGEST, line_end, next_extent, without_return};
 use crate::trace::plan::Fields;
-use crate::trace::record::{Bad, Field, Parsed, Why};
+use crate::trace::record::{Bad, Field, Parsed, Place, Why};
 use crate::trace::sink::Sink;
 use crate::trace::source::Source;
 
@@ -40,7 +40,7 @@ pub(super) struct Spans {
 
 /// A row, or a line that is none.
 pub(super) struct Row<'r> {
-    pub(super) line: u64,
+    pub(super) place: Place<'r>,
     pub(super) kind: RowKind<'r>,
 }
 
@@ -90,17 +90,17 @@ impl<'r> Row<'r> {
         match self.kind {
             RowKind::Blank => sink.blank(),
             RowKind::Comment => sink.skipped(),
-            RowKind::Bad(bad) => sink.bad(self.line, &bad),
+            RowKind::Bad(bad) => sink.bad(self.place, &bad),
             RowKind::Fields(fields) => {
                 let found = fields.len();
                 // One delimiter too many at the end is a habit of some writers and moves nothing.
                 let trailing = found == expected + 1 && fields.get(expected).is_some_and(|f| f.text.is_empty());
                 if found == expected || trailing {
-                    sink.take(self.line, parse(&fields))
+                    sink.take(self.place, parse(&fields))
                 } else {
                     let text = fields.bytes;
                     sink.bad(
-                        self.line,
+                        self.place,
                         &Bad { why: Why::FieldCount { expected, found }, found: Field { text, column: 1 } },
                     )
                 }
@@ -127,7 +127,8 @@ impl<'s> Rows<'s> {
         let (length, line) = (extent.length, self.line + 1);
         if extent.too_long {
             let found = Field { text: &[], column: 1 };
-            return Ok(Some(Row { line, kind: RowKind::Bad(Bad { why: Why::TooLong(LONGEST), found }) }));
+            let kind = RowKind::Bad(Bad { why: Why::TooLong(LONGEST), found });
+            return Ok(Some(Row { place: Place::line(line, &[]), kind }));
         }
         let bytes = &self.source.window()[..length];
         if bytes.first() != Some(&b'#') && memchr::memchr(b'"', bytes).is_some() {
@@ -144,7 +145,7 @@ impl<'s> Rows<'s> {
                 RowKind::Fields(RowFields { bytes, spans: &self.spans, quoted: false })
             }
         };
-        Ok(Some(Row { line, kind }))
+        Ok(Some(Row { place: Place::line(line, bytes), kind }))
     }
 
     /// A row with quotes, which may go on over line ends; `first` is the length of its first line.
@@ -167,7 +168,8 @@ impl<'s> Rows<'s> {
             let bytes = without_return(&self.source.window()[..first], self.end);
             let quote = memchr::memrchr(b'"', bytes).unwrap_or(0);
             let found = Field { text: &bytes[quote..], column: quote + 1 };
-            return Ok(Row { line, kind: RowKind::Bad(Bad { why: Why::UnclosedQuote, found }) });
+            let kind = RowKind::Bad(Bad { why: Why::UnclosedQuote, found });
+            return Ok(Row { place: Place::line(line, bytes), kind });
         };
         let length = self.with_line_feed(length);
         let bytes = &self.source.window()[..length];
@@ -175,7 +177,8 @@ impl<'s> Rows<'s> {
         self.given = (length, ends.max(1));
         let bytes = without_return(bytes.strip_suffix(&[self.end]).unwrap_or(bytes), self.end);
         self.spans.find_columns(bytes, self.delimiter);
-        Ok(Row { line, kind: RowKind::Fields(RowFields { bytes, spans: &self.spans, quoted: true }) })
+        let kind = RowKind::Fields(RowFields { bytes, spans: &self.spans, quoted: true });
+        Ok(Row { place: Place::line(line, bytes), kind })
     }
 
     /// A row may be seen to end at its CR; the LF after it belongs to the same line end.

@@ -1,0 +1,124 @@
+//! Waiting that lets other tasks run.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::{Context, Poll};
+
+use ratelimit_core::{Decision, Nanos};
+
+use super::blocking::jittered;
+use super::line::{Gate, Lines, Step, Turn};
+use super::{Wait, WaitError};
+use crate::{Clock, SystemClock};
+
+/// A clock that futures can sleep on.
+pub trait Timer: Clock {
+    /// A sleep.
+    type Sleep: Future<Output = ()> + Send;
+
+    /// Is ready when so much time has passed on this clock.
+    fn sleep(&self, duration: Nanos) -> Self::Sleep;
+}
+
+/// Sleeps on tokio's timer, to the millisecond, rounded up; panics outside of a tokio runtime with a timer, as that does.
+impl Timer for SystemClock {
+    type Sleep = tokio::time::Sleep;
+
+    fn sleep(&self, duration: Nanos) -> Self::Sleep {
+        tokio::time::sleep(duration.into())
+    }
+}
+
+/// The time of tokio, which stands still where a test pauses it; otherwise as [`SystemClock`].
+#[derive(Debug, Clone, Copy)]
+pub struct TokioClock {
+    epoch: Nanos,
+    start: tokio::time::Instant,
+}
+
+impl TokioClock {
+    /// A clock that is right now. Within the runtime whose time it tells.
+    pub fn new() -> Self {
+        TokioClock { epoch: SystemClock::new().now(), start: tokio::time::Instant::now() }
+    }
+}
+
+impl Default for TokioClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clock for TokioClock {
+    fn now(&self) -> Nanos {
+        self.epoch.saturating_add(Nanos::try_from(self.start.elapsed()).unwrap_or(Nanos::MAX))
+    }
+}
+
+impl Timer for TokioClock {
+    type Sleep = tokio::time::Sleep;
+
+    fn sleep(&self, duration: Nanos) -> Self::Sleep {
+        tokio::time::sleep(duration.into())
+    }
+}
+
+/// Is ready when the cost has passed. Dropped before that, it has charged nothing.
+pub(crate) async fn until<G: Gate, C: Timer>(
+    gate: &G,
+    lines: &Lines,
+    clock: &C,
+    key: &[u8],
+    wait: Wait,
+) -> Result<Decision, WaitError> {
+    let turn = Turn::join(gate, lines, key, &wait, clock.now())?;
+    let decision = loop {
+        let step = poll_fn(|context| Poll::Ready(turn.step(clock.now(), context.waker()))).await?;
+        match step {
+            Step::Passed(decision) => break decision,
+            Step::Ask(after) => clock.sleep(jittered(after, wait.jitter)).await,
+            Step::Stay(left) => woken_or_after(left, clock).await,
+        }
+    };
+    let Decision::Allowed { remaining, reset_after, delay } = decision else { return Ok(decision) };
+    // Who is next need not wait for the delay.
+    drop(turn);
+    let mut charged = Charged { gate, key, cost: wait.cost };
+    if delay > Nanos::ZERO {
+        clock.sleep(delay).await;
+    }
+    charged.cost = 0;
+    Ok(Decision::Allowed { remaining, reset_after: reset_after.saturating_sub(delay), delay: Nanos::ZERO })
+}
+
+/// Pending once: whoever is woken looks again, by the line or by the timer.
+async fn woken_or_after<C: Timer>(left: Option<Nanos>, clock: &C) {
+    let mut sleep = pin!(left.map(|left| clock.sleep(left)));
+    let mut woken = false;
+    poll_fn(|context: &mut Context<'_>| {
+        if woken {
+            return Poll::Ready(());
+        }
+        woken = true;
+        match sleep.as_mut().as_pin_mut() {
+            Some(sleep) => sleep.poll(context),
+            None => Poll::Pending,
+        }
+    })
+    .await;
+}
+
+/// Gives the cost back when it is dropped: the wait was given up during its delay.
+struct Charged<'a, G: Gate> {
+    gate: &'a G,
+    key: &'a [u8],
+    cost: u64,
+}
+
+impl<G: Gate> Drop for Charged<'_, G> {
+    fn drop(&mut self) {
+        if self.cost > 0 {
+            self.gate.refund(self.key, self.cost);
+        }
+    }
+}

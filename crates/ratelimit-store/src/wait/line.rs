@@ -1,0 +1,208 @@
+//! The lines: who waits for which client, in which order.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Mutex;
+use std::task::Waker;
+
+use ratelimit_core::{Algorithm, Decision, Nanos};
+
+use super::{Wait, WaitError};
+use crate::cell::{Cell, lock};
+
+/// Where the waiters want to pass.
+pub(crate) trait Gate {
+    type Policy: Algorithm;
+
+    fn check(&self, key: &[u8], now: Nanos, cost: u64) -> Decision;
+    fn peek(&self, key: &[u8], now: Nanos, cost: u64) -> Decision;
+    /// For a wait that is given up after it has passed: only a future can be.
+    #[cfg(feature = "async")]
+    fn refund(&self, key: &[u8], cost: u64);
+    /// A copy to try things out on, and the earliest time that it knows.
+    fn copy(&self, key: &[u8], now: Nanos) -> (Cell<Self::Policy>, Nanos);
+}
+
+/// Bounded lines of waiters, one a client that anybody waits for.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    a_client: usize,
+    in_all: usize,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    lines: HashMap<Box<[u8]>, VecDeque<Ticket>>,
+    waiting: usize,
+    next_id: u64,
+}
+
+#[derive(Debug)]
+struct Ticket {
+    id: u64,
+    cost: u64,
+    waker: Option<Waker>,
+}
+
+/// Waiters for one client, unless set.
+pub(crate) const A_CLIENT: usize = 1_024;
+/// Waiters for all clients together, unless set.
+pub(crate) const IN_ALL: usize = 65_536;
+
+impl Default for Lines {
+    fn default() -> Self {
+        Lines::new(A_CLIENT, IN_ALL)
+    }
+}
+
+impl Lines {
+    /// At most so many waiters for one client, and for all together.
+    pub(crate) fn new(a_client: usize, in_all: usize) -> Self {
+        Lines { a_client, in_all, inner: Mutex::default() }
+    }
+
+    /// Takes `id` out of its line and wakes who is first now.
+    fn leave(&self, key: &[u8], id: u64) {
+        let mut inner = lock(&self.inner);
+        let Some(line) = inner.lines.get_mut(key) else { return };
+        let before = line.len();
+        line.retain(|ticket| ticket.id != id);
+        let left = before - line.len();
+        let first = line.front_mut().and_then(|ticket| ticket.waker.take());
+        if line.is_empty() {
+            inner.lines.remove(key);
+        }
+        inner.waiting -= left;
+        drop(inner);
+        // Outside of the lock: a waker may run anything.
+        if let Some(waker) = first {
+            waker.wake();
+        }
+    }
+}
+
+/// A place in a line, given up when it is dropped.
+pub(crate) struct Turn<'a, G> {
+    gate: &'a G,
+    lines: &'a Lines,
+    key: &'a [u8],
+    id: u64,
+    cost: u64,
+    deadline: Option<Nanos>,
+}
+
+/// What a waiter does next.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// It has passed, and goes on after the decision's delay.
+    Passed(Decision),
+    /// First in line: asks again after so long.
+    Ask(Nanos),
+    /// Behind others: is woken when it is first, and gives up after so long.
+    Stay(Option<Nanos>),
+}
+
+impl<'a, G: Gate> Turn<'a, G> {
+    /// Stands in line, unless that is in vain.
+    pub(crate) fn join(
+        gate: &'a G,
+        lines: &'a Lines,
+        key: &'a [u8],
+        wait: &Wait,
+        now: Nanos,
+    ) -> Result<Self, WaitError> {
+        let (cost, deadline) = (wait.cost, wait.deadline(now));
+        let mut inner = lock(&lines.inner);
+        let inner = &mut *inner;
+        let line = inner.lines.get(key);
+        let waiting = line.map_or(0, VecDeque::len);
+        let ahead = line.into_iter().flatten().map(|ticket| ticket.cost);
+        let (copy, at) = gate.copy(key, now);
+        let needed = play(copy, at, ahead, cost)?;
+        if deadline.is_some_and(|deadline| at.saturating_add(needed) > deadline) {
+            return Err(WaitError::TooLate { needed: needed.saturating_add(at.saturating_sub(now)) });
+        }
+        // The first in a line does not count: it may not have to wait at all.
+        if waiting > lines.a_client || inner.waiting > lines.in_all {
+            return Err(WaitError::QueueFull { waiting });
+        }
+        let id = inner.next_id;
+        inner.next_id += 1;
+        inner.waiting += 1;
+        inner.lines.entry(key.into()).or_default().push_back(Ticket { id, cost, waker: None });
+        Ok(Turn { gate, lines, key, id, cost, deadline })
+    }
+
+    /// Asks if it is first in line. `waker` is woken when it becomes so.
+    pub(crate) fn step(&self, now: Nanos, waker: &Waker) -> Result<Step, WaitError> {
+        if let Some(ticket) = self.behind(&mut lock(&self.lines.inner)) {
+            ticket.waker = Some(waker.clone());
+            return match self.deadline.map(|deadline| deadline.saturating_sub(now)) {
+                Some(Nanos::ZERO) => Err(WaitError::TooLate { needed: Nanos::ZERO }),
+                left => Ok(Step::Stay(left)),
+            };
+        }
+        self.ask(now)
+    }
+
+    /// The own ticket, if it is not the first in its line.
+    fn behind<'l>(&self, inner: &'l mut Inner) -> Option<&'l mut Ticket> {
+        inner.lines.get_mut(self.key)?.iter_mut().skip(1).find(|ticket| ticket.id == self.id)
+    }
+
+    /// Looks first, so that waiting does not count as being denied again and again.
+    fn ask(&self, now: Nanos) -> Result<Step, WaitError> {
+        let mut decision = self.gate.peek(self.key, now, self.cost);
+        if let Decision::Allowed { delay, .. } = decision {
+            self.in_time(now, delay)?;
+            decision = self.gate.check(self.key, now, self.cost);
+        }
+        match decision {
+            Decision::Allowed { .. } => Ok(Step::Passed(decision)),
+            Decision::Denied { retry_after, .. } => self.in_time(now, retry_after).map(|()| Step::Ask(retry_after)),
+            Decision::Never { capacity } => Err(WaitError::Never { capacity }),
+        }
+    }
+
+    fn in_time(&self, now: Nanos, needed: Nanos) -> Result<(), WaitError> {
+        let late = self.deadline.is_some_and(|deadline| now.saturating_add(needed) > deadline);
+        if late { Err(WaitError::TooLate { needed }) } else { Ok(()) }
+    }
+}
+
+impl<G> Drop for Turn<'_, G> {
+    fn drop(&mut self) {
+        self.lines.leave(self.key, self.id);
+    }
+}
+
+/// From `now` until `cost` would pass behind those ahead, if nobody else comes.
+fn play<P: Algorithm>(
+    mut copy: Cell<P>,
+    now: Nanos,
+    ahead: impl Iterator<Item = u64>,
+    cost: u64,
+) -> Result<Nanos, WaitError> {
+    let mut at = now;
+    for cost in ahead {
+        // One that can no longer pass leaves when it is first, and takes nothing.
+        let _ = pass(&mut copy, &mut at, cost);
+    }
+    let delay = pass(&mut copy, &mut at, cost)?;
+    Ok(at.saturating_sub(now).saturating_add(delay))
+}
+
+/// Lets one waiter pass at the earliest time from `at` on, which moves there. Its delay.
+fn pass<P: Algorithm>(copy: &mut Cell<P>, at: &mut Nanos, cost: u64) -> Result<Nanos, WaitError> {
+    loop {
+        match copy.decide(*at, cost) {
+            Decision::Allowed { delay, .. } => return Ok(delay),
+            Decision::Never { capacity } => return Err(WaitError::Never { capacity }),
+            // Law 2: the second round admits. At the end of time there is none.
+            Decision::Denied { retry_after, .. } => match at.checked_add(retry_after) {
+                Some(later) if later > *at => *at = later,
+                _ => return Ok(Nanos::MAX),
+            },
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What the smaller charts share: a title, a legend, and a page around a plot.
+
+use super::canvas::{Anchor, Canvas, Type};
+use super::ink::Ink;
+use super::text::{Size, width, wrap};
+use crate::error::Result;
+
+/// The width of a page, in tenths of a pixel.
+pub(super) const WIDTH: i32 = 9600;
+/// The margin of title and legend.
+pub(super) const MARGIN: i32 = 240;
+const GAP: i32 = 170;
+
+/// How an entry of the legend is sampled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sample {
+    /// A line of this width in tenths of a pixel.
+    Line(u32),
+    /// A filled square.
+    Fill,
+}
+
+/// An entry of the legend.
+pub(super) type Entry = (Ink, Sample, String);
+
+/// The title and the legend, broken into lines.
+pub(super) struct Header {
+    title: Vec<String>,
+    legend: Vec<Vec<Entry>>,
+}
+
+impl Header {
+    pub(super) fn new(title: &str, entries: Vec<Entry>) -> Self {
+        let mut legend: Vec<Vec<Entry>> = Vec::new();
+        let mut x = MARGIN;
+        for entry in entries {
+            let room = 280 + width(&entry.2, Size::Label, false);
+            if x + room > WIDTH - MARGIN || legend.is_empty() {
+                legend.push(Vec::new());
+                x = MARGIN;
+            }
+            x += room + GAP;
+            if let Some(line) = legend.last_mut() {
+                line.push(entry);
+            }
+        }
+        Header { title: wrap(title, WIDTH - 2 * MARGIN, Size::Title, true), legend }
+    }
+
+    /// The height that the header takes.
+    pub(super) fn height(&self) -> i32 {
+        let lines = |count: usize| i32::try_from(count).unwrap_or(1);
+        360 + lines(self.title.len().max(1) - 1) * 260 + lines(self.legend.len()) * 220 + 150
+    }
+
+    pub(super) fn draw(&self, canvas: &mut Canvas<'_>) -> Result<()> {
+        let mut y = 360;
+        for line in &self.title {
+            canvas.text(line, (MARGIN, y), Anchor::Start, Type::TITLE)?;
+            y += 260;
+        }
+        for line in &self.legend {
+            let mut x = MARGIN;
+            for (ink, sample, text) in line {
+                match sample {
+                    Sample::Line(tenths) => canvas.line(vec![(x, y - 15), (x + 220, y - 15)], *tenths, *ink)?,
+                    Sample::Fill => canvas.fill((x + 40, y - 70), (x + 190, y + 35), *ink)?,
+                }
+                canvas.text(text, (x + 280, y + 30), Anchor::Start, Type::LABEL)?;
+                x += 280 + width(text, Size::Label, false) + GAP;
+            }
+            y += 220;
+        }
+        Ok(())
+    }
+}

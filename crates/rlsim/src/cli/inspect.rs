@@ -1,0 +1,65 @@
+//! `rlsim inspect`: read, look, print, write.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::files::{Files, Kind, command};
+use super::{output, progress};
+use crate::error::Result;
+use crate::generate::units::Span;
+use crate::trace::{self, TraceArgs};
+use crate::{chart, inspect};
+
+/// Options of `inspect`.
+#[derive(Debug, Args)]
+pub struct InspectArgs {
+    /// The trace and how to read it.
+    #[command(flatten)]
+    pub trace: TraceArgs,
+    /// The window that a limit is sought for, such as 10s or 1h
+    #[arg(long, value_name = "WINDOW", default_value = "1m")]
+    pub window: Span,
+    /// Column that holds the status of the answer, by name or number, to count those with 429 and 503
+    /// [default: found by its usual names]
+    #[arg(long, value_name = "COLUMN")]
+    pub status_column: Option<String>,
+    /// Write a file too, its kind by its ending: .svg (the traffic) .json .md ; `-` is JSON on stdout; repeatable
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub export: Vec<PathBuf>,
+}
+
+/// Runs the command.
+pub(super) fn run(args: InspectArgs, words: &[OsString]) -> Result<()> {
+    let files = Files::open(&args.export, &[Kind::Svg, Kind::Json, Kind::Markdown])?;
+    let (inputs, options) = args.trace.into_parts();
+    let trace = load(&inputs, options.clone())?;
+    for note in &trace.facts.notes {
+        output::talk(&format!("note: {note}"));
+    }
+    let refused = inspect::refused(&inputs, &options, &trace, args.status_column.as_deref());
+    let window = args.window.0.max(1);
+    let inspection = inspect::inspect(&trace, window, refused, command(words));
+    if !files.take_stdout() {
+        output::print(&inspect::text(&inspection))?;
+    }
+    files.write(|kind| match kind {
+        Kind::Svg => chart::traffic(&inspect::traffic(&trace, window)),
+        Kind::Markdown => Ok(inspect::markdown(&inspection)),
+        Kind::Json | Kind::Csv | Kind::Toml => inspect::json(&inspection),
+    })
+}
+
+/// Reads a trace with a progress bar.
+pub(super) fn load(inputs: &[trace::Input], mut options: trace::ReadOptions) -> Result<trace::Trace> {
+    let bar = progress::bar();
+    if let Some((on_progress, _)) = &bar {
+        options.progress = Some(on_progress.clone());
+    }
+    let trace = trace::load(inputs, &options);
+    if let Some((_, bar)) = bar {
+        bar.finish_and_clear();
+    }
+    trace
+}

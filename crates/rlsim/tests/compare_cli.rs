@@ -1,0 +1,285 @@
+//! The command line of `compare` as a person meets it: what must come out, and what mistakes are told.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Runs `rlsim` in a folder of its own; `{traces}` in a word is the project's folder of traces.
+fn rlsim(folder: &Path, words: &str) -> Output {
+    let traces = root().join("traces");
+    let words = words.split_whitespace().map(|word| word.replace("{traces}", &traces.to_string_lossy()));
+    Command::new(env!("CARGO_BIN_EXE_rlsim")).args(words).current_dir(folder).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn report(words: &str) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let output = rlsim(folder.path(), &format!("compare {words} --no-chart --export -"));
+    assert!(output.status.success(), "{}", stderr(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn allowed(report: &Value) -> Vec<(String, u64)> {
+    let policies = report["policies"].as_array().unwrap();
+    policies
+        .iter()
+        .map(|policy| (policy["name"].as_str().unwrap().to_owned(), policy["requests"]["allowed"].as_u64().unwrap()))
+        .collect()
+}
+
+fn five(numbers: [u64; 5]) -> Vec<(String, u64)> {
+    let names = ["fixed-window", "sliding-log", "sliding-counter", "token-bucket", "leaky-bucket"];
+    names.into_iter().map(str::to_owned).zip(numbers).collect()
+}
+
+#[test]
+fn the_tutorials_burst_and_edge() {
+    let burst = report("--trace {traces}/burst.csv");
+    assert_eq!(allowed(&burst), five([200, 100, 101, 100, 100]));
+    assert_eq!(burst["policies"][0]["peak"]["overshoot"], 2.0);
+    assert_eq!(burst["policies"][0]["peak"]["units"], 200);
+    let edge = report("--trace {traces}/edge.csv --limit 5/10s");
+    assert_eq!(allowed(&edge), five([10, 5, 5, 5, 5]));
+}
+
+#[test]
+fn a_real_log_loses_nothing() {
+    let shared = std::env::var_os("SHARED_TRACES").map_or_else(|| root().join("../shared/traces"), PathBuf::from);
+    let log = shared.join("apache_combined.log");
+    if !log.exists() {
+        eprintln!("skipped: {} is absent", log.display());
+        return;
+    }
+    let report = report(&format!("--trace {} --limit 20/1m", log.display()));
+    let trace = &report["meta"]["trace"];
+    assert_eq!((trace["events"].as_u64(), trace["clients"].as_u64()), (Some(10_000), Some(1753)));
+    assert_eq!(trace["rows"].as_u64(), Some(10_000));
+    for policy in report["policies"].as_array().unwrap() {
+        let requests = &policy["requests"];
+        let count = |key: &str| requests[key].as_u64().unwrap();
+        assert_eq!(count("offered"), 10_000);
+        assert_eq!(count("allowed") + count("denied") + count("never"), 10_000);
+    }
+}
+
+#[test]
+fn a_chart_is_written_by_default_and_not_otherwise() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = rlsim(folder.path(), "compare --trace {traces}/burst.csv");
+    assert!(stderr(&output).lines().any(|line| line == "wrote burst-compare.svg"), "{}", stderr(&output));
+    let chart = std::fs::read_to_string(folder.path().join("burst-compare.svg")).unwrap();
+    assert!(chart.starts_with("<svg") && chart.contains("200 in 0.2 s = 2.0x"));
+    roxmltree::Document::parse(&chart).expect("a browser that opens the file by itself reads it as strict XML");
+    let again = tempfile::tempdir().unwrap();
+    rlsim(again.path(), "compare --trace {traces}/burst.csv --threads 1");
+    assert_eq!(std::fs::read_to_string(again.path().join("burst-compare.svg")).unwrap(), chart);
+
+    for words in ["--no-chart", "--export other.svg"] {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(rlsim(folder.path(), &format!("compare --trace {{traces}}/burst.csv {words}")).status.success());
+        assert!(!folder.path().join("burst-compare.svg").exists(), "{words}");
+    }
+}
+
+#[test]
+fn the_report_does_not_depend_on_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |threads: u32| {
+        let words =
+            format!("compare --trace {{traces}}/burst.csv --export r.json r.csv r.md --no-chart --threads {threads}");
+        assert!(rlsim(folder.path(), &words).status.success());
+        ["r.json", "r.csv", "r.md"].map(|name| std::fs::read_to_string(folder.path().join(name)).unwrap())
+    };
+    let (one, four) = (run(1), run(4));
+    assert_eq!(one, four);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3, "no temporary file stays");
+}
+
+#[test]
+fn a_generated_trace_is_compared_through_a_pipe() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = rlsim(folder.path(), "generate poisson --rate 50/s --duration 60s --clients 20 --seed 7");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_rlsim"))
+        .args(["compare", "--trace", "-"])
+        .current_dir(folder.path())
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), &made.stdout).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && stdout(&output).contains("leaky-bucket"));
+    assert!(folder.path().join("stdin-compare.svg").exists());
+}
+
+#[test]
+fn policies_are_chosen_and_named() {
+    let report = report(
+        "--trace {traces}/burst.csv --policy login=token-bucket:5/1m,burst=7 --policy unlimited \
+         --policy fixed-window:100/1m+token-bucket:10/1s",
+    );
+    assert_eq!(
+        allowed(&report),
+        [("login".to_owned(), 7), ("unlimited".to_owned(), 200), ("fixed-window+token-bucket".to_owned(), 12)]
+    );
+    let policies = &report["policies"];
+    assert_eq!(policies[0]["policy"], "token-bucket:5/1m,burst=7");
+    assert_eq!(policies[0]["burst"], 7);
+    assert!(policies[1]["peak"].is_null() && policies[1]["limit"].is_null() && policies[2]["efficiency"].is_null());
+
+    let folder = tempfile::tempdir().unwrap();
+    let file =
+        "[[policy]]\nname = \"a\"\npolicy = \"sliding-log:100/1m\"\n[[policy]]\npolicy = \"leaky-bucket:5/1s\"\n";
+    std::fs::write(folder.path().join("p.toml"), file).unwrap();
+    let output = rlsim(folder.path(), "compare --trace {traces}/burst.csv --policies p.toml --no-chart --export csv:-");
+    let text = stdout(&output);
+    let names: Vec<&str> = text.lines().skip(1).filter_map(|line| line.split(',').next()).collect();
+    assert_eq!(names, ["a", "leaky-bucket"], "{text}");
+}
+
+#[test]
+fn a_global_limit_counts_all_clients_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: String = (0..30).map(|i| format!("{},c{}\n", i / 3, i % 10)).collect();
+    std::fs::write(folder.path().join("t.csv"), format!("time_s,client\n{rows}")).unwrap();
+    let output = rlsim(folder.path(), "compare --trace t.csv --limit 2/1s --by global --no-chart --export -");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    // Three requests in each of ten seconds: the sum of min(3, 2).
+    assert_eq!(report["policies"][0]["requests"]["allowed"], 20);
+    assert!(report["policies"][0]["peak"]["client"].is_null());
+}
+
+/// Words, exit code, and what the message must hold.
+const MISTAKES: &[(&str, i32, &[&str])] = &[
+    ("compare", 2, &["--trace"]),
+    ("compare --trace missing.csv", 1, &["missing.csv"]),
+    ("compare --trace {traces}/burst.csv --limit 0/1m", 2, &["limit is 0", "--limit 100/1m"]),
+    ("compare --trace {traces}/burst.csv --limit 100", 2, &["at character 4", "expected `/`"]),
+    ("compare --trace {traces}/burst.csv --limit 5/1x", 2, &["unit of time", "100/1m"]),
+    ("compare --trace {traces}/burst.csv --limit 99999999999999999999/1s", 2, &["too large"]),
+    ("compare --trace {traces}/burst.csv --burst 0", 2, &["burst is 0"]),
+    ("compare --trace {traces}/burst.csv --policy token-bucket:5/1x", 2, &["^", "unit of time"]),
+    (
+        "compare --trace {traces}/burst.csv --policy fixed-window:5/1s,burst=2",
+        2,
+        &["only token-bucket and leaky-bucket"],
+    ),
+    ("compare --trace {traces}/burst.csv --policy a=unlimited --policy a=unlimited", 2, &["given twice"]),
+    ("compare --trace {traces}/burst.csv --policy unlimited --limit 5/1s", 2, &["policy text"]),
+    ("compare --trace {traces}/burst.csv --policies missing.toml", 1, &["missing.toml"]),
+    ("compare --trace {traces}/burst.csv --export out.txt", 2, &["out.txt", ".svg", ".json"]),
+    ("compare --trace {traces}/burst.csv --export missing/out.json", 1, &["missing", "cannot be written"]),
+    ("compare --trace {traces}/burst.csv --export .json", 2, &["expected a name"]),
+    ("compare --trace {traces}/burst.csv --time-column when", 1, &["when", "time, client"]),
+    ("compare --trace {traces}/burst.csv --client-column who", 1, &["who", "time, client"]),
+    ("compare --trace {traces}/burst.csv --threads 0", 2, &["--threads"]),
+    ("comparee", 2, &["compare"]),
+];
+
+#[test]
+fn mistakes_are_told_with_their_place_and_a_way_out() {
+    let folder = tempfile::tempdir().unwrap();
+    for (words, code, parts) in MISTAKES {
+        let output = rlsim(folder.path(), words);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(*code), "{words}: {said}");
+        for part in *parts {
+            assert!(said.contains(part), "{words}: expected {part:?} in: {said}");
+        }
+        assert!(output.stdout.is_empty(), "{words}: nothing on stdout");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "a mistake leaves no file behind");
+}
+
+/// A file, and what must be said of it.
+const BAD_ROWS: &[(&str, &[&str])] = &[
+    ("time_s,client,cost\n1,a,1\n2,a,-3\n", &["t.csv:3:", "-3"]),
+    ("time_s,client,cost\n1,a,1\n2,a,1.5\n", &["t.csv:3:", "1.5"]),
+    ("time_s,client,cost\n1,a,1\n2,a,\n", &["t.csv:3:"]),
+    ("time_s,client\n1,a\nsoon,a\n", &["t.csv:3:", "soon"]),
+    ("time_s,client\n1,a\n99999999999999999999999,a\n", &["t.csv:3:"]),
+    ("time_s,client\n1,a\n-5,a\n", &["t.csv:3:", "-5"]),
+];
+
+#[test]
+fn bad_rows_are_counted_and_shown_or_fatal() {
+    for (text, parts) in BAD_ROWS {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("t.csv"), text).unwrap();
+        let output = rlsim(folder.path(), "compare --trace t.csv --no-chart --export -");
+        let said = stderr(&output);
+        assert!(output.status.success(), "{text}: {said}");
+        for part in *parts {
+            assert!(said.contains(part), "{text}: expected {part:?} in: {said}");
+        }
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let trace = &report["meta"]["trace"];
+        assert_eq!(
+            (trace["rows"].as_u64(), trace["events"].as_u64(), trace["bad"].as_u64()),
+            (Some(2), Some(1), Some(1))
+        );
+
+        let output = rlsim(folder.path(), "compare --trace t.csv --no-chart --on-error fail");
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(stderr(&output).contains(parts[0]), "{text}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn an_empty_trace_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    for (text, part) in [("", "empty"), ("time_s,client\n", "no"), ("time_s,client\nx,y\n", "1")] {
+        std::fs::write(folder.path().join("t.csv"), text).unwrap();
+        let output = rlsim(folder.path(), "compare --trace t.csv");
+        assert_eq!(output.status.code(), Some(1), "{text:?}");
+        assert!(stderr(&output).contains(part), "{text:?}: {}", stderr(&output));
+        assert!(!folder.path().join("t-compare.svg").exists());
+    }
+}
+
+#[test]
+fn help_completions_and_manual_come_out() {
+    let folder = tempfile::tempdir().unwrap();
+    for words in ["--help", "--version", "compare --help", "completions bash", "man"] {
+        let output = rlsim(folder.path(), words);
+        assert!(output.status.success() && stdout(&output).contains("rlsim"), "{words}");
+    }
+}
+
+#[test]
+fn the_store_of_a_service_gives_the_same_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let made =
+        rlsim(folder.path(), "generate poisson --rate 50/s --duration 60s --clients 20 --zipf 1 --cost 1..5 --seed 7");
+    std::fs::write(folder.path().join("t.csv"), &made.stdout).unwrap();
+    for by in ["client", "global"] {
+        let run = |engine: &str| {
+            let words = format!(
+                "compare --trace t.csv --by {by} --engine {engine} --no-chart --export - --policy fixed-window:30/10s \
+                 --policy sliding-log:30/10s --policy sliding-counter:30/10s --policy token-bucket:30/10s,burst=9 \
+                 --policy leaky-bucket:30/10s --policy token-bucket:9/1s+fixed-window:100/1m --policy unlimited"
+            );
+            let output = rlsim(folder.path(), &words);
+            assert!(output.status.success(), "{}", stderr(&output));
+            let mut report: Value = serde_json::from_slice(&output.stdout).unwrap();
+            for policy in report["policies"].as_array_mut().unwrap() {
+                policy.as_object_mut().unwrap().remove("state_bytes");
+            }
+            report["policies"].clone()
+        };
+        assert_eq!(run("flat"), run("keyed"), "--by {by}");
+    }
+}

@@ -1,0 +1,97 @@
+//! `rlsim inspect` as a person runs it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn rlsim(folder: &Path, words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_rlsim")).args(words).current_dir(folder).output().expect("the program runs")
+}
+
+fn stdout(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+fn json(output: &Output) -> serde_json::Value {
+    serde_json::from_str(&stdout(output)).expect("JSON")
+}
+
+fn codes(report: &serde_json::Value) -> Vec<&str> {
+    report["findings"].as_array().expect("findings").iter().filter_map(|finding| finding["code"].as_str()).collect()
+}
+
+fn shared(name: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("SHARED_TRACES")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces"), PathBuf::from);
+    let path = folder.join(name);
+    if path.exists() {
+        return Some(path);
+    }
+    println!("skipped: {} is absent", path.display());
+    None
+}
+
+#[test]
+fn an_access_log_with_refusals_tells_of_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let line = |i: u32| {
+        let (minute, second, status) = (i / 60 % 60, i % 60, if i % 50 == 0 { 429 } else { 200 });
+        format!(
+            "10.0.0.{} - - [17/May/2015:10:{minute:02}:{second:02} +0000] \"GET / HTTP/1.1\" {status} 5 \"-\" \"-\"\n",
+            i % 150
+        )
+    };
+    let log: String = (0..3000).map(line).collect();
+    std::fs::write(folder.path().join("access.log"), log).expect("a file");
+    let report = json(&rlsim(folder.path(), &["inspect", "--trace", "access.log", "--export", "-"]));
+    assert_eq!(report["schema"], "rlsim.inspect/1");
+    assert_eq!(report["refused"]["too_many_requests"], 60);
+    assert_eq!(report["refused"]["unavailable"], 0);
+    assert!(codes(&report).contains(&"already-refused"), "{report}");
+    assert_eq!(report["fitness"], "care");
+    // One request a second, evenly.
+    assert_eq!(report["rates"][1]["window_ns"], 60_000_000_000_u64);
+    assert_eq!(report["rates"][1]["peak"]["units"], 60);
+    assert_eq!(report["rates"][1]["index_of_dispersion"], 0.0);
+}
+
+#[test]
+fn the_text_says_first_what_the_trace_is_good_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("t.csv"), "time,client\n0,a\n1,b\n").expect("a file");
+    let text = stdout(&rlsim(folder.path(), &["inspect", "--trace", "t.csv"]));
+    assert!(text.starts_with("t.csv: 2 requests of 2 clients over 1 s: not fit for choosing a limit\n"), "{text}");
+    let output = rlsim(folder.path(), &["inspect", "--trace", "t.csv", "--export", "t.svg", "t.json", "t.md"]);
+    assert!(stdout(&output).contains("rows       2 = 2 events"));
+    let svg = std::fs::read_to_string(folder.path().join("t.svg")).expect("the picture");
+    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && svg.contains("2 requests over 1 s"));
+    assert!(std::fs::read_to_string(folder.path().join("t.md")).expect("the page").starts_with("**t.csv: 2 requests"));
+    let refused = rlsim(folder.path(), &["inspect", "--trace", "t.csv", "--export", "t.toml"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("ends in .svg, .json, .md"));
+}
+
+#[test]
+fn rewritten_stamps_are_seen_in_a_real_log() {
+    let Some(path) = shared("apache_combined.log") else { return };
+    let path = path.display().to_string();
+    let report = json(&rlsim(Path::new("."), &["inspect", "--trace", &path, "--export", "-"]));
+    let odd = &report["stamps"]["concentrated"];
+    assert_eq!(
+        (odd["turn_ns"].as_u64(), odd["used"].as_u64(), odd["fullest"].as_u64()),
+        (Some(3_600_000_000_000), Some(1), Some(5))
+    );
+    assert_eq!(report["clients"]["total"], 1753);
+    assert_eq!(report["refused"]["too_many_requests"], 0);
+    assert_eq!(codes(&report)[0], "concentrated-stamps");
+}
+
+#[test]
+fn coarse_stamps_are_seen_in_a_real_log() {
+    let Some(path) = shared("nasa_http_19950801.tsv") else { return };
+    let path = path.display().to_string();
+    let report = json(&rlsim(Path::new("."), &["inspect", "--trace", &path, "--window", "1s", "--export", "-"]));
+    let coarse = report["findings"].as_array().expect("findings").iter().find(|f| f["code"] == "coarse-clock");
+    assert_eq!(coarse.expect("the clock is coarse for a second")["severity"], "warning");
+    assert_eq!(report["rates"].as_array().map(Vec::len), Some(2), "1 s is the window and the second");
+}
