@@ -1,11 +1,11 @@
 //! The limited paths.
 
+use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use axum::Router;
 use ratelimit_tower::Decided;
 use serde_json::json;
 
