@@ -39,7 +39,7 @@ impl Browser {
             .spawn()
             .expect("chromedriver (Debian: apt-get install chromium-driver)");
         let lines = BufReader::new(driver.stdout.take().expect("its output")).lines();
-        let started = lines.map_while(Result::ok).find(|line| line.contains("on port"));
+        let started = lines.map_while(Result::ok).find(|line| line.contains("successfully on port"));
         let port: u16 =
             started.expect("a port").trim_end_matches('.').rsplit(' ').next().expect("it").parse().expect("a number");
         let profile = tempfile::tempdir().expect("a folder");
@@ -115,7 +115,7 @@ impl Browser {
     }
 
     pub(crate) fn width(&self, width: u32) {
-        let metrics = json!({ "width": width, "height": 800, "deviceScaleFactor": 1, "mobile": false });
+        let metrics = json!({ "width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600 });
         self.devtools("Emulation.setDeviceMetricsOverride", &metrics);
     }
 
