@@ -25,7 +25,7 @@ fn answered(browser: &Browser, number: u32) {
 #[test]
 #[ignore = "needs chromium"]
 fn ten_at_once_and_one_more_after_the_wait() {
-    let server = Running::tutorial();
+    let server = Running::start("token-bucket:1/5s,burst=5");
     let browser = Browser::open(server.address);
     browser.click("ten");
     answered(&browser, 10);
@@ -36,7 +36,8 @@ fn ten_at_once_and_one_more_after_the_wait() {
     assert_eq!((browser.count("#picture .mark.allowed"), browser.count("#picture .mark.refused")), (5, 5));
     assert!(browser.text("headers").contains("RateLimit-Remaining"), "{}", browser.text("headers"));
     browser.click("later");
-    server.clock.advance(Nanos::from_secs(1));
+    assert!(browser.text("status").ends_with("It will be sent then."), "{}", browser.text("status"));
+    server.clock.advance(Nanos::from_secs(5));
     answered(&browser, 11);
     assert_eq!((browser.count("#squares .allowed"), browser.count("#squares .refused")), (6, 5));
     assert_quiet(&browser);
