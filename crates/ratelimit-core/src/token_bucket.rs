@@ -108,13 +108,7 @@ impl Algorithm for TokenBucket {
 
     #[inline]
     fn decide(&self, state: &mut BucketState, now: Nanos, cost: u64) -> Decision {
-        match self.bucket.decide(state, now, cost) {
-            // A token bucket does not queue: what is allowed is allowed at once.
-            Decision::Allowed { remaining, reset_after, .. } => {
-                Decision::Allowed { remaining, reset_after, delay: Nanos::ZERO }
-            }
-            refusal => refusal,
-        }
+        self.bucket.decide::<false>(state, now, cost)
     }
 
     fn charge(&self, state: &mut BucketState, now: Nanos, cost: u64) {

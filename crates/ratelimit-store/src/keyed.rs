@@ -6,6 +6,8 @@ mod hash;
 mod key;
 mod page;
 mod rules;
+#[cfg(feature = "serde")]
+pub mod snapshot;
 mod stats;
 mod table;
 
@@ -16,6 +18,8 @@ use ratelimit_core::{Algorithm, Decision, Nanos};
 
 pub use builder::Builder;
 pub use key::{Exact, Fingerprint, KeyForm};
+#[cfg(feature = "serde")]
+pub use snapshot::{RestoreError, Snapshot};
 pub use stats::Stats;
 
 use crate::wait::{self, Lines, Pause, Wait, WaitError};

@@ -30,13 +30,19 @@
 pub mod backend;
 mod cell;
 pub mod clock;
+pub mod fallback;
 pub mod keyed;
 pub mod limiter;
+#[cfg(feature = "redis")]
+pub mod redis;
 pub mod wait;
 
 pub use backend::Backend;
 pub use clock::{Clock, ManualClock, SystemClock};
+pub use fallback::{Answer, Fallback, Source, WhenDown};
 pub use keyed::{Builder, Exact, Fingerprint, KeyForm, KeyedLimiter, Stats};
+#[cfg(feature = "serde")]
+pub use keyed::{RestoreError, Snapshot};
 pub use limiter::Limiter;
 pub use wait::{Pause, Wait, WaitError};
 #[cfg(feature = "async")]

@@ -23,4 +23,5 @@ pub mod report;
 #[cfg(feature = "serve")]
 pub mod serve;
 pub mod sim;
+pub mod sweep;
 pub mod trace;

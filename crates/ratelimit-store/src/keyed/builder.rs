@@ -15,9 +15,9 @@ use crate::{Clock, SystemClock};
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Builder<P, K = Fingerprint, C = SystemClock> {
-    policy: P,
-    max_clients: usize,
-    clock: C,
+    pub(super) policy: P,
+    pub(super) max_clients: usize,
+    pub(super) clock: C,
     shadow: bool,
     /// Waiters for one client, and in all.
     waiting: (usize, usize),
@@ -72,8 +72,13 @@ impl<P: Algorithm, K: KeyForm, C: Clock> Builder<P, K, C> {
     where
         P: Clone,
     {
+        let table = Table::new(self.policy.clone(), self.max_clients);
+        self.build_on(table)
+    }
+
+    pub(super) fn build_on(self, table: Table<P, K>) -> KeyedLimiter<P, K, C> {
         KeyedLimiter {
-            table: Arc::new(Table::new(self.policy, self.max_clients)),
+            table: Arc::new(table),
             lines: Arc::new(Lines::new(self.waiting.0, self.waiting.1)),
             clock: self.clock,
             shadow: self.shadow,

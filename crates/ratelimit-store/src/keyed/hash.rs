@@ -15,7 +15,16 @@ impl KeyHash {
     pub(super) fn random() -> Self {
         let source = RandomState::new();
         // Two outputs of a keyed hash on different inputs: unrelated to whoever does not know the key.
-        KeyHash { sip: SipHasher13::new_with_keys(source.hash_one(0_u8), source.hash_one(1_u8)) }
+        Self::with_secret((source.hash_one(0_u8), source.hash_one(1_u8)))
+    }
+
+    pub(super) fn with_secret((high, low): (u64, u64)) -> Self {
+        KeyHash { sip: SipHasher13::new_with_keys(high, low) }
+    }
+
+    #[cfg(feature = "serde")]
+    pub(super) fn secret(&self) -> (u64, u64) {
+        self.sip.keys()
     }
 
     #[inline]

@@ -17,6 +17,12 @@ pub trait KeyForm: sealed::Sealed + Clone + PartialEq + Send + Sync + 'static {
 
     /// Whether this was kept of `key`, given that the fingerprints are equal.
     fn is(&self, key: &[u8]) -> bool;
+
+    /// Whether the keys themselves are kept.
+    const EXACT: bool;
+
+    /// The key, if it is kept.
+    fn bytes(&self) -> Option<&[u8]>;
 }
 
 mod sealed {
@@ -38,6 +44,12 @@ impl KeyForm for Fingerprint {
     #[inline]
     fn is(&self, _key: &[u8]) -> bool {
         true
+    }
+
+    const EXACT: bool = false;
+
+    fn bytes(&self) -> Option<&[u8]> {
+        None
     }
 }
 
@@ -85,6 +97,12 @@ impl KeyForm for Exact {
     #[inline]
     fn is(&self, key: &[u8]) -> bool {
         self.as_bytes() == key
+    }
+
+    const EXACT: bool = true;
+
+    fn bytes(&self) -> Option<&[u8]> {
+        Some(self.as_bytes())
     }
 }
 

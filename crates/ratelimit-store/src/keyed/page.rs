@@ -146,6 +146,26 @@ impl<P: Algorithm, K: KeyForm> Page<P, K> {
         self.entries.remove(i);
     }
 
+    /// The clients: fingerprint, key, own policy if any, state.
+    #[cfg(feature = "serde")]
+    pub(super) fn clients(&self) -> impl Iterator<Item = (u64, &K, Option<&P>, &P::State)> {
+        self.entries.iter().map(|entry| {
+            let own = self.rules.own(entry.fingerprint, |own| *own == entry.key);
+            (entry.fingerprint, &entry.key, own, &entry.state)
+        })
+    }
+
+    #[cfg(feature = "serde")]
+    pub(super) fn floor(&self) -> Nanos {
+        self.floor
+    }
+
+    /// Lets no later call see a time before `floor`.
+    #[cfg(feature = "serde")]
+    pub(super) fn raise_floor(&mut self, floor: Nanos) {
+        self.floor = self.floor.max(floor);
+    }
+
     /// Keeps a new client, who is fresh at `fresh_at`.
     pub(super) fn insert(&mut self, fingerprint: u64, key: K, state: P::State, fresh_at: Nanos) {
         if self.is_packed() {

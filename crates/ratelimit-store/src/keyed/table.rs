@@ -25,7 +25,7 @@ const PAGES_TO_ASK: usize = 32;
 
 /// See the module.
 pub(super) struct Table<P: Algorithm, K> {
-    hash: KeyHash,
+    pub(super) hash: KeyHash,
     pub(super) pages: Box<[Mutex<Page<P, K>>]>,
     max_clients: usize,
     /// Clients kept; at most `max_clients`.
@@ -59,10 +59,14 @@ enum Room<'a, P: Algorithm> {
 
 impl<P: Algorithm + Clone, K: KeyForm> Table<P, K> {
     pub(super) fn new(policy: P, max_clients: usize) -> Self {
+        Self::with_hash(KeyHash::random(), policy, max_clients)
+    }
+
+    pub(super) fn with_hash(hash: KeyHash, policy: P, max_clients: usize) -> Self {
         let pages = max_clients.div_ceil(CLIENTS_A_PAGE).clamp(1, MOST_PAGES);
         let rules = Arc::new(Rules::new(policy.clone()));
         Table {
-            hash: KeyHash::random(),
+            hash,
             pages: (0..pages).map(|_| Mutex::new(Page::new(Arc::clone(&rules)))).collect(),
             max_clients,
             tracked: AtomicUsize::new(0),
@@ -80,7 +84,11 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
     /// The pages divide the range of fingerprints evenly, in order.
     #[inline]
     pub(super) fn place(&self, key: &[u8]) -> Place {
-        let fingerprint = self.hash.of(key);
+        self.place_of(self.hash.of(key))
+    }
+
+    #[inline]
+    pub(super) fn place_of(&self, fingerprint: u64) -> Place {
         let scaled = u128::from(fingerprint) * self.pages.len() as u128;
         // The high half is below the number of pages; the low half is how far into its page the fingerprint is.
         Place { fingerprint, page: (scaled >> 64) as usize, within: scaled as u64 }
@@ -229,7 +237,7 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
     }
 
     /// Takes a free place.
-    fn enter(&self) -> bool {
+    pub(super) fn enter(&self) -> bool {
         let one_more = |tracked| (tracked < self.max_clients).then_some(tracked + 1);
         self.tracked.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
     }

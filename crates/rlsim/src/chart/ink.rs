@@ -1,6 +1,9 @@
 //! What things are drawn with. The SVG backend knows colours only, so an ink that is more than a colour (a hatching, a
 //! dashed line) is drawn in a colour of its own that [`super::svg`] replaces afterwards.
 
+/// Shades of a heat map, paper apart.
+pub(super) const SHADES: u8 = 8;
+
 /// A meaning, and the way it looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ink {
@@ -26,10 +29,16 @@ pub(super) enum Ink {
     Never,
     /// The limit: dashed.
     Limit,
+    /// The line where it is above the limit.
+    OverLine,
     /// Where the window holds more than the limit.
     Over,
     /// A time in which something was wrong.
-    Shade,
+    Trouble,
+    /// A cell of a heat map: 0 is hardly more than paper, [`SHADES`] the darkest.
+    Shade(u8),
+    /// One of several lines in a plot, told apart by labels too.
+    Curve(u8),
 }
 
 impl Ink {
@@ -47,8 +56,27 @@ impl Ink {
             Ink::DeniedEdge => (0xD5, 0x5E, 0x00),
             Ink::Never => (0xCC, 0x79, 0xA8),
             Ink::Limit => (0x33, 0x33, 0x34),
+            Ink::OverLine => (0xC2, 0x4E, 0x00),
             Ink::Over => (0xF3, 0xB7, 0x6B),
-            Ink::Shade => (0xE4, 0xE4, 0xE4),
+            Ink::Trouble => (0xE4, 0xE4, 0xE4),
+            Ink::Shade(shade) => {
+                // From a pale blue to a dark one, in even steps: monotone in greyscale too.
+                let (pale, dark) = ([0xF2_u16, 0xF6, 0xFA], [0x08_u16, 0x30, 0x6B]);
+                let (shade, all) = (u16::from(shade.min(SHADES)), u16::from(SHADES));
+                let mixed = |i: usize| u8::try_from((pale[i] * (all - shade) + dark[i] * shade) / all).unwrap_or(0);
+                (mixed(0), mixed(1), mixed(2))
+            }
+            Ink::Curve(line) => {
+                const LINES: [(u8, u8, u8); 6] = [
+                    (0xD5, 0x5E, 0x02),
+                    (0x11, 0x11, 0x13),
+                    (0xCC, 0x79, 0xA9),
+                    (0x00, 0x72, 0xB3),
+                    (0x00, 0x9E, 0x73),
+                    (0xE6, 0x9F, 0x00),
+                ];
+                LINES[usize::from(line) % LINES.len()]
+            }
         }
     }
 

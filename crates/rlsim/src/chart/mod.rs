@@ -13,10 +13,12 @@ mod page;
 mod panel;
 mod scale;
 mod svg;
+mod sweep;
 mod text;
 
 mod timeline;
 mod traffic;
 pub use comparison::{ComparisonChart, Panel, PeakMark, comparison};
+pub use sweep::sweep;
 pub use timeline::{TimelineChart, TimelinePanel, timeline};
 pub use traffic::traffic;

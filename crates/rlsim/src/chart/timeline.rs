@@ -130,10 +130,17 @@ impl Frame<'_> {
         canvas.text(&panel.title, (LEFT, top + 190), Anchor::Start, Type::HEADING)?;
         canvas.text(&summary, (RIGHT, top + 190), Anchor::End, Type::LABEL)?;
         if let Some((from, to, _)) = &self.chart.shaded {
-            canvas.fill((self.time.at(*from), plot_top), (self.time.at(*to), plot_bottom), Ink::Shade)?;
+            canvas.fill((self.time.at(*from), plot_top), (self.time.at(*to), plot_bottom), Ink::Trouble)?;
         }
         self.area(canvas, &panel.all, Ink::Denied)?;
         self.area(canvas, &panel.through, Ink::Allowed)?;
+        if let Some((from, to, _)) = &self.chart.shaded {
+            // Areas may cover the shade; its edges stay visible.
+            for at in [from, to] {
+                let x = self.time.at(*at);
+                canvas.line(vec![(x, plot_top - 60), (x, plot_bottom)], 10, Ink::Grey)?;
+            }
+        }
         let line = self.steps(&panel.reference);
         if line.len() > 1 {
             canvas.line(line, 14, Ink::Limit)?;
@@ -209,7 +216,7 @@ fn legend(canvas: &mut Canvas<'_>, chart: &TimelineChart, y: i32) -> Result<()> 
     let [all, through, reference] = &chart.legend;
     let mut entries = vec![(Ink::Denied, all), (Ink::Allowed, through), (Ink::Limit, reference)];
     if let Some((_, _, why)) = &chart.shaded {
-        entries.push((Ink::Shade, why));
+        entries.push((Ink::Trouble, why));
     }
     let mut x = MARGIN;
     for (ink, text) in entries {

@@ -38,6 +38,9 @@ enum Target {
 pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
     let args = *args;
     let policies = policies(&args.policies)?;
+    let names: Vec<&str> = policies.iter().map(|named| named.name.as_str()).collect();
+    let assertions =
+        args.assert.iter().map(|text| report::Assertion::parse(text, &names)).collect::<Result<Vec<_>>>()?;
     let (inputs, mut options) = args.trace.into_parts();
     let exports = args.export.iter().map(|path| open_export(path)).collect::<Result<Vec<_>>>()?;
     let default_chart = default_chart(&exports, args.no_chart, &inputs);
@@ -58,6 +61,7 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
             ByArg::Global => By::Global,
         },
         threads: args.threads.unwrap_or_else(cores),
+        details: exports.iter().any(|(kind, _)| *kind == Kind::Json),
         command: command(words),
     };
     let report = match args.engine {
@@ -73,7 +77,19 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
     if let Some(chart) = default_chart {
         write(Target::File(chart), &render(Kind::Svg, &report)?)?;
     }
-    Ok(())
+    hold(&assertions, &report)
+}
+
+/// All outputs are written by now; every condition that does not hold is said, not only the first.
+fn hold(assertions: &[report::Assertion], report: &Report) -> Result<()> {
+    let mut broken = Vec::new();
+    for assertion in assertions {
+        match assertion.check(report) {
+            Err(Error::Assertion(message)) => broken.push(message),
+            other => other?,
+        }
+    }
+    if broken.is_empty() { Ok(()) } else { Err(Error::Assertion(broken.join("\n"))) }
 }
 
 /// The words that give this report again: the program by its name, wherever it lies, and no word that only says where

@@ -1,7 +1,9 @@
 //! Every metric against brute force: definitions evaluated as they read, instant by instant, on arbitrary histories
 //! (arbitrary answers, not those of a limiter).
 
-use super::{ClientTally, Closing, Identity, Layout, PolicyMetrics, PolicyNumbers, Scope};
+use super::{
+    ClientTally, Closing, Identity, Layout, OfferedMetrics, PolicyMetrics, PolicyNumbers, Scope, envelope_lengths,
+};
 use crate::replay::{CostColumn, History, Subject, Verdict};
 use proptest::prelude::*;
 
@@ -62,6 +64,8 @@ impl Case {
             clients: u64::from(CLIENTS),
             by_client: self.by_client,
             layout: Layout::new(start, end, Some(self.window)),
+            envelope: envelope_lengths(1, end - start, &[self.window]),
+            raster: vec![2, 0],
         }
     }
 
@@ -190,6 +194,31 @@ proptest! {
     }
 
     #[test]
+    fn the_envelope_is_the_densest_window_of_each_length(case in case()) {
+        let envelope = case.numbers().envelope.expect("lengths were asked for");
+        prop_assert_eq!(envelope.iter().map(|point| point.0).collect::<Vec<_>>(), case.scope().envelope);
+        for (length, units) in envelope {
+            prop_assert_eq!(units, densest(&case, length).map_or(0, |found| found.0), "length {}", length);
+        }
+    }
+
+    #[test]
+    fn the_offered_envelope_is_that_of_everything_allowed_at_once(case in case()) {
+        let lengths = case.scope().envelope;
+        let mut offered = OfferedMetrics::new(&lengths, case.window);
+        for events in case.subjects() {
+            let at: Vec<_> = events.iter().map(|event| event.at).collect();
+            let cost: Vec<_> = events.iter().map(|event| event.cost).collect();
+            let verdict: Vec<_> = events.iter().map(|event| event.verdict).collect();
+            let cost = CostColumn::Each(&cost);
+            offered.observe(&History { at: &at, cost, subject: Subject::One(0), verdict: &verdict });
+        }
+        let allow = |event: &Event| Event { verdict: Verdict::Allowed { delay: 0 }, ..*event };
+        let allowed = Case { events: case.events.iter().map(allow).collect(), ..case };
+        prop_assert_eq!(Some(offered.finish().envelope), allowed.numbers().envelope);
+    }
+
+    #[test]
     fn over_limit_time_is_the_share_of_instants_over_the_limit(case in case()) {
         let (start, end) = case.span();
         let subjects: Vec<_> = case.subjects().iter().map(|events| releases(events)).collect();
@@ -294,6 +323,24 @@ proptest! {
             prop_assert_eq!(line.lo[column], extremes.iter().map(|e| e.0).max().unwrap_or(0), "lo of column {}", column);
             prop_assert_eq!(line.hi[column], extremes.iter().map(|e| e.1).max().unwrap_or(0), "hi of column {}", column);
         }
+    }
+
+    #[test]
+    fn the_raster_holds_every_request_once(case in case()) {
+        let numbers = case.numbers();
+        let columns = case.scope().layout;
+        for row in &numbers.details.raster {
+            let mine = |event: &&Event| row.client.map_or(event.client % 2 == 1, |client| event.client == client);
+            for column in 0..columns.columns() {
+                let inside = |e: &&Event| (e.at - columns.start_ns) / columns.column_ns == column as u64;
+                let here: Vec<_> = case.events.iter().filter(mine).filter(inside).collect();
+                let granted = here.iter().filter(|event| allowed(event)).count();
+                prop_assert_eq!(row.allowed[column] as usize, granted);
+                prop_assert_eq!(row.rejected[column] as usize, here.len() - granted);
+            }
+        }
+        let shown: u32 = numbers.details.raster.iter().flat_map(|row| row.allowed.iter().chain(&row.rejected)).sum();
+        prop_assert_eq!(shown as usize, case.events.len());
     }
 
     #[test]

@@ -13,20 +13,26 @@ mod admitted;
 mod brute;
 mod clients;
 mod delay;
+mod envelope;
 mod excess;
 mod fairness;
 mod layout;
 mod numbers;
+mod offered;
 mod peak;
 mod quality;
+mod raster;
 mod series;
 #[cfg(test)]
 pub(crate) mod testing;
 mod trailing;
 
 pub use clients::ClientTally;
+pub use envelope::envelope_lengths;
 pub use layout::Layout;
 pub use numbers::{Clients, Delay, Details, Identity, Instant, Peak, PolicyNumbers, Requests, Series, Trailing, Units};
+pub use offered::{Offered, OfferedMetrics};
+pub use raster::{MOST_ROWS, RasterRow, busiest, most_affected};
 
 use crate::replay::History;
 
@@ -49,6 +55,11 @@ pub struct Scope {
     pub by_client: bool,
     /// Bins of the series and columns of the trailing line. The same for all policies of a report.
     pub layout: Layout,
+    /// Lengths of the burst envelope in nanoseconds, rising; see [`envelope_lengths`]. Empty leaves it out: it takes a
+    /// pass over the releases for each length.
+    pub envelope: Vec<u64>,
+    /// Clients that get a row of their own in the raster, at most [`MOST_ROWS`]; empty leaves it out.
+    pub raster: Vec<u32>,
 }
 
 impl Scope {
@@ -92,6 +103,8 @@ pub struct PolicyMetrics {
     clients: clients::Tallies,
     series: series::Bins,
     trailing: trailing::Columns,
+    envelope: envelope::Envelope,
+    raster: raster::Raster,
     scratch: Vec<admitted::Admission>,
 }
 
@@ -119,6 +132,8 @@ impl PolicyMetrics {
             clients: clients::Tallies::new(scope.by_client, scope.clients),
             series: series::Bins::new(&scope.layout),
             trailing: trailing::Columns::new(&scope.layout),
+            envelope: envelope::Envelope::new(&scope.envelope),
+            raster: raster::Raster::new(&scope.layout, &scope.raster),
             scratch: Vec::new(),
             scope: scope.clone(),
         }
@@ -130,10 +145,12 @@ impl PolicyMetrics {
         self.counts.add(&tally);
         self.delays.observe(history);
         self.series.observe(history);
+        self.raster.observe(history);
         admitted::collect(history, &mut self.scratch);
         if let Some(last) = self.scratch.last() {
             self.counts.last_release_ns = self.counts.last_release_ns.max(Some(last.at));
         }
+        self.envelope.observe(&self.scratch);
         let client = tally.client;
         let peak = self.observe_windows(client);
         if client.is_some() {
@@ -181,6 +198,8 @@ impl PolicyMetrics {
         self.clients.merge(other.clients);
         self.series.merge(&other.series);
         self.trailing.merge(&other.trailing);
+        self.envelope.merge(&other.envelope);
+        self.raster.merge(&other.raster);
     }
 
     /// The numbers of the report.
@@ -217,7 +236,7 @@ impl PolicyMetrics {
             clients: Clients { total: scope.clients, limited, starved },
             fairness: fairness::jain(&tallies),
             state_bytes: closing.state_bytes,
-            envelope: None,
+            envelope: self.envelope.finish(),
             series: self.series.finish(),
             details: Details {
                 by_client: scope.by_client,
@@ -225,6 +244,7 @@ impl PolicyMetrics {
                 peak: peak::peak(self.peak, scope.limit, closing.names),
                 trailing: self.trailing.finish(),
                 clients: tallies,
+                raster: self.raster.finish(),
                 last_release_ns: counts.last_release_ns,
             },
         }

@@ -1,6 +1,7 @@
 //! The numbers of one policy: one entry of the report's `policies`, key for key in the order they are written.
 
 use super::clients::ClientTally;
+use super::raster::RasterRow;
 use serde::Serialize;
 
 /// What a policy is called and what it is.
@@ -168,6 +169,8 @@ pub struct Details {
     pub trailing: Trailing,
     /// What each client got, by index.
     pub clients: Vec<ClientTally>,
+    /// Requests of the busiest clients over time, where asked for.
+    pub raster: Vec<RasterRow>,
     /// The last release, in nanoseconds.
     pub last_release_ns: Option<u64>,
 }

@@ -45,6 +45,12 @@ const COLUMNS: [(&str, Fill); 34] = [
     ("state_bytes", |p| cell(p.state_bytes)),
 ];
 
+/// Keys of a policy's entry that are numbers.
+pub(super) fn number_keys() -> impl Iterator<Item = &'static str> {
+    const WORDS: [&str; 4] = ["name", "policy", "algorithm", "peak.client"];
+    COLUMNS.iter().map(|(key, _)| *key).filter(|key| !WORDS.contains(key))
+}
+
 /// The comparison as CSV with a header.
 pub fn csv(report: &Report) -> Result<String> {
     let failed = |error: &dyn std::fmt::Display| Error::failed(format!("cannot write the report as CSV: {error}"));

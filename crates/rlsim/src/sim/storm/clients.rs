@@ -3,7 +3,7 @@
 use super::event::{Answer, Attempt, Event};
 use super::meter::Meter;
 use super::retry::Retry;
-use super::scenario::{Group, Scenario};
+use super::scenario::{Group, Scenario, Trigger};
 use crate::generate::random::Draws;
 use crate::sim::queue::Queue;
 
@@ -44,6 +44,9 @@ pub(super) struct Clients {
     free: Vec<usize>,
     serials: u64,
     latency: u64,
+    /// The mean thinking time while a flash crowd lasts.
+    crowd: Option<u64>,
+    crowded: bool,
     /// New requests begin before this time.
     until: u64,
     retry_draws: Draws,
@@ -68,6 +71,8 @@ impl Clients {
             free: Vec::new(),
             serials: 0,
             latency: scenario.server.latency(),
+            crowd: scenario.trigger.as_ref().and_then(Trigger::think),
+            crowded: false,
             until: scenario.duration(),
             retry_draws,
             think_draws,
@@ -84,8 +89,14 @@ impl Clients {
     /// In a closed loop, the next request follows after a random time.
     fn think(&mut self, client: u32, queue: &mut Queue<Event>) {
         if let Some(mean) = self.habits[self.all[client as usize].group].think {
+            let mean = self.crowd.filter(|_| self.crowded).unwrap_or(mean);
             queue.after(self.think_draws.exponential_of(mean), Event::Thought { client });
         }
+    }
+
+    /// The trigger begins or ends: in a flash crowd, clients think less.
+    pub(super) fn trigger(&mut self, on: bool) {
+        self.crowded = on;
     }
 
     /// A client wants something done.

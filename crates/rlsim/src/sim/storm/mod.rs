@@ -4,8 +4,8 @@
 //!
 //! ```text
 //! world      Begin ----> clients: a new request, first attempt sent
-//! world      Arrive ---> server: limiter? queue? worker?       refused at once, or ...
-//! world      Done -----> server: a worker is free again            ... served
+//! world      Arrive ---> server: what says the limiter? is a worker free, or room to wait?
+//! world      Done -----> server: the worker answers, and takes the next in the queue
 //! world      Answer ---> clients: served, or wait as [`retry`] says and send again
 //! world      Timeout --> clients: waited too long for the answer; the server's work is wasted
 //! ```

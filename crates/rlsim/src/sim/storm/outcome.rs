@@ -71,6 +71,17 @@ impl Outcome {
         }
     }
 
+    /// Requests served a second, while new ones came.
+    pub fn goodput(&self, duration_ns: u64) -> f64 {
+        let bins = usize::try_from(duration_ns / self.bin_ns).unwrap_or(usize::MAX).min(self.bins.len());
+        share(served(&self.bins[..bins]), length(&self.bins[..bins]).saturating_mul(self.bin_ns)) * 1e9
+    }
+
+    /// The part of the requests of group `index` that was served.
+    pub fn group_share(&self, index: usize) -> f64 {
+        self.groups.get(index).map_or(0.0, |group| share(group.served, group.requests))
+    }
+
     /// Attempts a request.
     pub fn amplification(&self) -> f64 {
         share(self.attempts, self.requests)

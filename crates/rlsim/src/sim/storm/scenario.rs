@@ -55,7 +55,7 @@ pub struct Server {
     /// Whether that is the mean of an exponential distribution instead of the same for all.
     #[serde(default)]
     pub random_service: bool,
-    /// Requests that can wait for a worker.
+    /// Attempts that can wait for a worker; one more is turned away.
     pub queue: usize,
     /// What refusing one attempt costs a worker, in percent of a request's time.
     #[serde(default)]
@@ -95,8 +95,10 @@ pub struct Trigger {
     to: Typed<Span>,
     /// Of a slowdown: how many times as long a request takes.
     pub times: Option<u32>,
-    /// Of a flash crowd: how many requests come on top.
+    /// Of a flash crowd: how many requests of the first group come on top (open loop).
     rate: Option<Typed<Rate>>,
+    /// Of a flash crowd: how long clients think now (closed loop).
+    think: Option<Typed<Span>>,
     /// Of a limit cut: the policy that is in force.
     limiter: Option<Typed<Policy>>,
 }
@@ -179,6 +181,7 @@ pub struct Variant {
     limiter: Option<Typed<Policy>>,
     limit_by: Option<By>,
     hints: Option<Hints>,
+    queue: Option<usize>,
 }
 
 impl Scenario {
@@ -257,6 +260,7 @@ impl Scenario {
         server.limiter = variant.limiter.or(server.limiter);
         server.limit_by = variant.limit_by.unwrap_or(server.limit_by);
         server.hints = variant.hints.unwrap_or(server.hints);
+        server.queue = variant.queue.unwrap_or(server.queue);
         changed
     }
 
@@ -319,6 +323,11 @@ impl Trigger {
         self.to.0.0
     }
 
+    /// The thinking time in a flash crowd, in nanoseconds.
+    pub fn think(&self) -> Option<u64> {
+        self.think.map(|Typed(Span(think))| think)
+    }
+
     /// The rate of a flash crowd.
     pub fn rate(&self) -> Option<Rate> {
         self.rate.map(|Typed(rate)| rate)
@@ -335,7 +344,10 @@ impl Trigger {
         }
         let missing = match self.what {
             What::Slowdown => self.times.is_none().then_some("slowdown needs `times`, such as 3"),
-            What::FlashCrowd => self.rate.is_none().then_some("flash-crowd needs `rate`, such as \"500/s\""),
+            What::FlashCrowd => {
+                let none = self.rate.is_none() && self.think.is_none();
+                none.then_some("flash-crowd needs `rate`, such as \"500/s\", or `think`, such as \"1s\"")
+            }
             What::LimitCut if scenario.server.limiter.is_none() => Some("limit-cut needs a `limiter` in [server]"),
             What::LimitCut => self.limiter.is_none().then_some("limit-cut needs `limiter`, a policy"),
             What::Outage => None,

@@ -4,6 +4,7 @@
 //! row has as many fields as the first line; another number is a bad row, since columns may have moved.
 
 mod header;
+mod presets;
 mod rows;
 
 use super::{Format, Head};
