@@ -13,6 +13,8 @@ mod gallery;
 mod ink;
 mod page;
 mod panel;
+#[cfg(feature = "png")]
+mod png;
 mod ranked;
 mod raster;
 mod scale;
@@ -24,6 +26,8 @@ mod timeline;
 mod traffic;
 pub use comparison::{ComparisonChart, Panel, PeakMark, comparison};
 pub use envelope::envelope;
+#[cfg(feature = "png")]
+pub use png::png;
 pub use ranked::ranked;
 pub use raster::raster;
 pub use sweep::sweep;
