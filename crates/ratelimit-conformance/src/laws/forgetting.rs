@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use ratelimit_core::Decision;
 
-use super::QUARTER;
+use super::{QUARTER, after};
 use crate::check::check;
 use crate::strategy::{Family, continuations, traces};
 use crate::subject::{Subject, Ticked};
@@ -23,7 +23,7 @@ pub fn law_7<S: Subject>(subject: &S, family: Family) {
         let (now, policy) = (trace.time_after(calls), trace.policy_after(calls));
         let Some(mut used) = trace.replay(subject, calls) else { return Ok(()) };
         let Decision::Allowed { reset_after, .. } = used.decide(now, 0) else { return Ok(()) };
-        let Some(from) = now.checked_add(reset_after.get()).filter(|from| *from <= domain.latest) else {
+        let Some(from) = after(now, reset_after).filter(|from| *from <= domain.latest) else {
             return Ok(());
         };
         let Some(mut forgotten) = Ticked::new(subject, policy) else { return Ok(()) };
