@@ -26,6 +26,7 @@ enum Kind {
     Json,
     Csv,
     Markdown,
+    Html,
 }
 
 /// Where an export goes.
@@ -61,7 +62,8 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
             ByArg::Global => By::Global,
         },
         threads: args.threads.unwrap_or_else(cores),
-        details: exports.iter().any(|(kind, _)| *kind == Kind::Json),
+        details: !assertions.is_empty()
+            || exports.iter().any(|(kind, _)| matches!(kind, Kind::Json | Kind::Csv | Kind::Html)),
         command: command(words),
     };
     let report = match args.engine {
@@ -172,6 +174,7 @@ fn open_export(path: &Path) -> Result<(Kind, Target)> {
         Some("json") => Kind::Json,
         Some("csv") => Kind::Csv,
         Some("md") => Kind::Markdown,
+        Some("html") => Kind::Html,
         Some("png") => return Err(left_out::error("--export of a PNG", "png")),
         _ => {
             return Err(Error::usage(format!(
@@ -186,7 +189,7 @@ fn open_export(path: &Path) -> Result<(Kind, Target)> {
 
 /// The chart that is written without being asked for, unless a picture is, or the folder cannot be written.
 fn default_chart(exports: &[(Kind, Target)], no_chart: bool, inputs: &[Input]) -> Option<Output> {
-    if no_chart || exports.iter().any(|(kind, _)| *kind == Kind::Svg) {
+    if no_chart || exports.iter().any(|(kind, _)| matches!(kind, Kind::Svg | Kind::Html)) {
         return None;
     }
     let path = default_chart_path(inputs);
@@ -222,6 +225,7 @@ fn render(kind: Kind, report: &Report) -> Result<String> {
         Kind::Json => report::json(report),
         Kind::Csv => report::csv(report),
         Kind::Markdown => Ok(report::markdown(report)),
+        Kind::Html => Ok(report::html(report, &chart::all(report)?)),
     }
 }
 
