@@ -56,11 +56,11 @@ pub fn unit_requests(domain: Domain, policies: BoxedStrategy<PolicySpec>) -> Box
 }
 
 /// What a client does at or after an instant: calls to be continued with, resolved when the instant is known.
-pub fn continuations(domain: Domain) -> BoxedStrategy<Continuation> {
-    prop::collection::vec(steps::request(), 1..12).prop_map(move |steps| Continuation { domain, steps }).boxed()
+pub fn continuations(domain: Domain, family: Family) -> BoxedStrategy<Continuation> {
+    prop::collection::vec(step(domain, family), 1..12).prop_map(move |steps| Continuation { domain, steps }).boxed()
 }
 
-/// Requests at or after an instant that is not known yet.
+/// Calls at or after an instant that is not known yet.
 #[derive(Debug, Clone)]
 pub struct Continuation {
     domain: Domain,
@@ -68,7 +68,7 @@ pub struct Continuation {
 }
 
 impl Continuation {
-    /// The requests, none of them before `from`.
+    /// The calls, none of them before `from`.
     pub(crate) fn from(&self, policy: &PolicySpec, from: u64) -> Vec<Op> {
         let mut ops = resolve(self.domain, policy.clone(), from, &self.steps).ops;
         for op in &mut ops {

@@ -17,7 +17,7 @@ pub fn law_7<S: Subject>(subject: &S, family: Family) {
     if !family.is_within(&domain) {
         return;
     }
-    let strategy = (traces(domain, family), continuations(domain));
+    let strategy = (traces(domain, family), continuations(domain, family));
     check("proptest-regressions/law_7.txt", QUARTER, &strategy, |(trace, then)| {
         let calls = trace.ops.len();
         let (now, policy) = (trace.time_after(calls), trace.policy_after(calls));
