@@ -14,6 +14,8 @@ mod gallery;
 mod ink;
 mod page;
 mod panel;
+#[cfg(feature = "png")]
+mod png;
 mod ranked;
 mod raster;
 mod scale;
@@ -26,6 +28,8 @@ mod traffic;
 pub use burst_curve::burst_curve;
 pub use comparison::{ComparisonChart, Panel, PeakMark, comparison};
 pub use envelope::envelope;
+#[cfg(feature = "png")]
+pub use png::png;
 pub use ranked::ranked;
 pub use raster::raster;
 pub use sweep::sweep;
