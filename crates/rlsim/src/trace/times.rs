@@ -115,6 +115,43 @@ impl Times {
         self.whole.push(whole);
     }
 
+    /// Whether the current input has shown whether its times are dates or numbers.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.segments.last().is_some_and(|segment| !matches!(segment.kind, Kind::Unknown))
+    }
+
+    /// An empty column for a part of the current input: it takes the same kind of times and refuses the other.
+    pub(crate) fn worker(&self) -> Times {
+        let segments = self.segments.last().map(|segment| Segment {
+            label: segment.label.clone(),
+            start: 0,
+            unit: segment.unit,
+            kind: match segment.kind {
+                Kind::Unknown => Kind::Unknown,
+                Kind::Dates => Kind::Dates,
+                Kind::Known(unit) => Kind::Known(unit),
+                Kind::Undecided(_) => Kind::Undecided(Box::default()),
+            },
+        });
+        Times { segments: segments.into_iter().collect(), ..Times::default() }
+    }
+
+    /// Appends the times of a worker.
+    pub(crate) fn absorb(&mut self, part: Times) {
+        let length = self.whole.len() + part.whole.len();
+        append_sparse(&mut self.billionths, &part.billionths, self.whole.len(), length);
+        append_sparse(&mut self.durations, &part.durations, self.whole.len(), length);
+        self.whole.extend_from_slice(&part.whole);
+        self.clamped += part.clamped;
+        if let (
+            Some(Segment { kind: Kind::Undecided(mine), .. }),
+            Some(Segment { kind: Kind::Undecided(theirs), .. }),
+        ) = (self.segments.last_mut(), part.segments.last())
+        {
+            mine.merge(theirs);
+        }
+    }
+
     /// Decides the units and turns everything into nanoseconds.
     pub(crate) fn finish(mut self) -> Finished {
         let mut notes = Vec::new();
@@ -159,6 +196,16 @@ impl Times {
         }
         together
     }
+}
+
+/// Appends a part to a column that stays empty while it holds only zeros; both have the given lengths otherwise.
+fn append_sparse<T: Copy + Default>(column: &mut Vec<T>, part: &[T], before: usize, after: usize) {
+    if column.is_empty() && part.is_empty() {
+        return;
+    }
+    column.resize(before, T::default());
+    column.extend_from_slice(part);
+    column.resize(after, T::default());
 }
 
 /// Appends to a column that stays empty while it holds only zeros.
