@@ -8,6 +8,7 @@ use super::options::{OnError, ReadOptions, TimeUnit};
 use super::order::{Disorder, in_order_of_appearance, permuted, resolution_ns, stable_order};
 use super::plan::Plan;
 use super::record::{Bad, Field, Parsed, Place, Record, When, Why, shown};
+use super::stream::{EVENTS, Stream};
 use super::time_text::{parse, parse_pair};
 use super::times::Times;
 use super::units::{duration_nanos, whole_units};
@@ -35,6 +36,8 @@ pub(crate) struct Sink<'o> {
     unnamed: u64,
     /// Names handed over in batches.
     handed: usize,
+    /// Where events go instead of being kept.
+    stream: Option<Stream<'o>>,
 }
 
 /// What a worker read of a part of an input.
@@ -66,7 +69,13 @@ impl<'o> Sink<'o> {
             bad_shown: Vec::new(),
             unnamed: 0,
             handed: 0,
+            stream: None,
         })
+    }
+
+    /// A sink that hands events on in blocks instead of keeping them.
+    pub(crate) fn streaming(options: &'o ReadOptions, stream: Stream<'o>) -> Result<Self> {
+        Ok(Sink { stream: Some(stream), ..Sink::new(options)? })
     }
 
     /// Starts another input.
@@ -144,7 +153,8 @@ impl<'o> Sink<'o> {
 
     fn row(&mut self) -> Result<()> {
         self.facts.rows += 1;
-        self.within_rows()
+        self.within_rows()?;
+        self.flow(false)
     }
 
     fn within_rows(&self) -> Result<()> {
@@ -195,9 +205,46 @@ impl<'o> Sink<'o> {
         Ok(())
     }
 
-    /// Whether the input has shown what its times are, so that workers can go on with it.
-    pub(crate) fn is_settled(&self) -> bool {
-        self.times.is_settled()
+    /// Hands on what has come in, if that is a whole block or the end.
+    fn flow(&mut self, end: bool) -> Result<()> {
+        if self.stream.is_none() || (self.client.len() < EVENTS && !end) {
+            return Ok(());
+        }
+        let finished = std::mem::take(&mut self.times).finish();
+        self.times = finished.next;
+        self.facts.notes.extend(finished.notes);
+        let (mut at, mut starts) = (finished.at, finished.starts);
+        self.drop_beyond(&mut at, &mut starts, &finished.beyond)?;
+        let Some(stream) = &mut self.stream else { return Ok(()) };
+        let handed_on = stream.hand_on(&self.input, &at, &self.client, &self.cost);
+        self.client.clear();
+        self.cost.clear();
+        handed_on
+    }
+
+    /// Hands on the last block.
+    pub(crate) fn finish_stream(mut self) -> Result<(Vec<Box<[u8]>>, Facts)> {
+        self.flow(true)?;
+        self.explain_bad();
+        if self.facts.events == 0 {
+            return Err(self.nothing());
+        }
+        self.explain_unnamed();
+        self.facts.resolution_ns = self.stream.as_ref().map_or(0, Stream::resolution_ns);
+        Ok((self.clients.into_names(), self.facts))
+    }
+
+    fn explain_unnamed(&mut self) {
+        if self.unnamed > 0 {
+            self.facts.notes.push(format!("{} events have an empty client (nothing or -)", self.unnamed));
+        }
+    }
+
+    /// Whether the input has shown what its times are, so that workers can go on with it. A stream decides the unit now, since its
+    /// blocks cannot wait for the whole column.
+    pub(crate) fn settle(&mut self) -> Result<bool> {
+        self.flow(true)?;
+        Ok(self.times.is_settled())
     }
 
     /// A sink for a part of this input on another thread.
@@ -216,6 +263,7 @@ impl<'o> Sink<'o> {
             bad_shown: Vec::new(),
             unnamed: 0,
             handed: 0,
+            stream: None,
         }
     }
 
@@ -244,10 +292,8 @@ impl<'o> Sink<'o> {
         }
         let before = self.client.len();
         self.client.extend(batch.client.iter().map(|&c| seen[c as usize]));
-        if !batch.cost.is_empty() && self.cost.is_empty() {
+        if !batch.cost.is_empty() || !self.cost.is_empty() {
             self.cost.resize(before, 1);
-        }
-        if !self.cost.is_empty() {
             self.cost.extend_from_slice(&batch.cost);
             self.cost.resize(self.client.len(), 1);
         }
@@ -261,7 +307,8 @@ impl<'o> Sink<'o> {
         self.unnamed += batch.unnamed;
         let room = SHOWN.saturating_sub(self.bad_shown.len());
         self.bad_shown.extend(batch.bad_shown.into_iter().take(room));
-        self.within_rows()
+        self.within_rows()?;
+        self.flow(false)
     }
 
     /// Sorts, and hands over the columns.
@@ -287,11 +334,9 @@ impl<'o> Sink<'o> {
             self.client = permuted(&self.client, &order);
             self.cost = if self.cost.is_empty() { Vec::new() } else { permuted(&self.cost, &order) };
         }
+        self.explain_unnamed();
         let names = in_order_of_appearance(&mut self.client, self.clients.into_names());
         self.facts.resolution_ns = resolution_ns(&at);
-        if self.unnamed > 0 {
-            self.facts.notes.push(format!("{} events have an empty client (nothing or -)", self.unnamed));
-        }
         let cost = if self.cost.is_empty() { Costs::Unit } else { Costs::Each(self.cost) };
         Ok(Trace { at, client: self.client, cost, names, facts: self.facts })
     }
@@ -309,8 +354,9 @@ impl<'o> Sink<'o> {
         if self.options.on_error == OnError::Fail {
             return Err(Error::failed(format!("{message} (--time-unit names another unit)")));
         }
-        self.bad_shown.truncate(SHOWN - 1);
-        self.bad_shown.push(message);
+        if self.bad_shown.len() < SHOWN {
+            self.bad_shown.push(message);
+        }
         self.facts.events -= count;
         self.facts.bad += count;
         for start in starts {

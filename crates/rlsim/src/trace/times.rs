@@ -54,6 +54,8 @@ pub(crate) struct Finished {
     pub(crate) starts: Vec<usize>,
     /// What a person should know.
     pub(crate) notes: Vec<String>,
+    /// The column after this one, for times of the last input that are still to come.
+    pub(crate) next: Times,
 }
 
 impl Times {
@@ -158,7 +160,9 @@ impl Times {
         let mut beyond = Vec::new();
         let ends: Vec<usize> = self.segments.iter().skip(1).map(|s| s.start).chain([self.whole.len()]).collect();
         let ambiguous = self.ambiguous_together();
+        let mut last_unit = None;
         for (segment, &end) in self.segments.iter().zip(&ends) {
+            last_unit = None;
             let Kind::Undecided(magnitudes) = &segment.kind else { continue };
             let Guess { unit, why } = guess(if magnitudes.is_absolute() { magnitudes } else { &ambiguous });
             notes.push(format!(
@@ -166,6 +170,7 @@ impl Times {
                 segment.label,
                 unit.symbol()
             ));
+            last_unit = Some(unit);
             for i in segment.start..end {
                 let billionths = self.billionths.get(i).copied().unwrap_or(0);
                 let Some(at) = nanos_of(self.whole[i], billionths, unit) else {
@@ -180,8 +185,12 @@ impl Times {
         if self.clamped > 0 {
             notes.push(format!("{} starts before time zero moved to zero: is the duration right?", self.clamped));
         }
+        let mut next = self.worker();
+        if let (Some(Segment { kind, .. }), Some(unit)) = (next.segments.last_mut(), last_unit) {
+            *kind = Kind::Known(unit);
+        }
         let starts = self.segments.iter().map(|s| s.start).collect();
-        Finished { at: self.whole, beyond, starts, notes }
+        Finished { at: self.whole, beyond, starts, notes, next }
     }
 
     /// The small numbers of all inputs: rotated sets of relative times have one unit.

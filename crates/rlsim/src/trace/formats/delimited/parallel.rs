@@ -50,7 +50,7 @@ fn read_blocks(
     size: usize,
 ) -> Result<()> {
     // A sink that has seen no time yet does not know what the workers are to expect.
-    if workers < 2 || !sink.is_settled() {
+    if workers < 2 || !sink.settle()? {
         return Ok(());
     }
     std::thread::scope(|scope| {
