@@ -3,6 +3,7 @@
 //! No font is read: [`text`] estimates widths generously and everything is placed by anchors. Colours are those of Okabe
 //! and Ito, and nothing is told by colour alone: denied is hatched, the limit dashed.
 
+mod burst_curve;
 mod canvas;
 mod clock;
 mod comparison;
@@ -21,9 +22,10 @@ mod scale;
 mod svg;
 mod sweep;
 mod text;
-
 mod timeline;
 mod traffic;
+
+pub use burst_curve::burst_curve;
 pub use comparison::{ComparisonChart, Panel, PeakMark, comparison};
 pub use envelope::envelope;
 #[cfg(feature = "png")]
