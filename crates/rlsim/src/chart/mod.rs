@@ -8,7 +8,9 @@ mod clock;
 mod comparison;
 #[cfg(test)]
 mod gallery;
+mod grid;
 mod ink;
+mod lines;
 mod page;
 mod panel;
 mod scale;
@@ -19,6 +21,8 @@ mod text;
 mod timeline;
 mod traffic;
 pub use comparison::{ComparisonChart, Panel, PeakMark, comparison};
+pub use grid::{GridCell, GridChart, grid};
+pub use lines::{LinesChart, LinesPanel, lines};
 pub use sweep::sweep;
 pub use timeline::{TimelineChart, TimelinePanel, timeline};
 pub use traffic::traffic;
