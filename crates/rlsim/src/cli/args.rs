@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use ratelimit_core::Quota;
 
 use super::inspect::InspectArgs;
+use super::recommend::RecommendArgs;
 use super::sweep::SweepArgs;
 use crate::generate::GenerateArgs;
 use crate::sim::cluster::ClusterArgs;
@@ -31,6 +32,8 @@ pub enum Command {
     Inspect(Box<InspectArgs>),
     /// Try a grid of limits, windows and bursts: what each refuses, what it lets through, and where the trade-off bends
     Sweep(Box<SweepArgs>),
+    /// Turn a promise into a limit: fitted on the first part of a trace, checked on the rest, ready to use
+    Recommend(Box<RecommendArgs>),
     /// Make a trace as CSV on standard output, from a pattern and a seed
     Generate(Box<GenerateArgs>),
     /// Simulate many servers that share one limit, and compare how they do it
