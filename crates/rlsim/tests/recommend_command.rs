@@ -29,8 +29,8 @@ fn folder() -> tempfile::TempDir {
     let mut rows: Vec<(u32, String)> = (0..4500).map(|i| (i * 20, format!("c{}", i % 1500))).collect();
     rows.extend((0..40).map(|i| (30_000 + i, "greedy".to_owned())));
     rows.sort();
-    let rows: String = rows.iter().map(|(at, client)| format!("{at},{client}\n")).collect();
-    std::fs::write(folder.path().join("t.csv"), format!("time,client\n{rows}")).expect("a file");
+    let rows: Vec<String> = rows.iter().map(|(at, client)| format!("{at},{client}")).collect();
+    std::fs::write(folder.path().join("t.csv"), format!("time,client\n{}\n", rows.join("\n"))).expect("a file");
     folder
 }
 
