@@ -10,6 +10,7 @@ use super::inspect::InspectArgs;
 use super::recommend::RecommendArgs;
 use super::sweep::SweepArgs;
 use crate::generate::GenerateArgs;
+use crate::sim::cluster::ClusterArgs;
 use crate::sim::storm::StormArgs;
 use crate::trace::TraceArgs;
 
@@ -35,6 +36,8 @@ pub enum Command {
     Recommend(Box<RecommendArgs>),
     /// Make a trace as CSV on standard output, from a pattern and a seed
     Generate(Box<GenerateArgs>),
+    /// Simulate many servers that share one limit, and compare how they do it
+    Cluster(Box<ClusterArgs>),
     /// Simulate clients that retry against a server, and compare how they do it
     Storm(Box<StormArgs>),
     /// Serve a limited API with a page that shows the limiter at work (feature `serve`)

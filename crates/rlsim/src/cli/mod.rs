@@ -54,6 +54,7 @@ fn dispatch(cli: Cli, words: &[OsString]) -> Result<()> {
         Command::Sweep(args) => sweep::run(*args, words),
         Command::Recommend(args) => recommend::run(*args, words),
         Command::Generate(args) => output::to_stdout(|out| args.run(out)),
+        Command::Cluster(args) => args.run(&mut std::io::stdout().lock(), &mut std::io::stderr()),
         Command::Storm(args) => args.run(&mut std::io::stdout().lock(), &mut std::io::stderr()),
         #[cfg(feature = "serve")]
         Command::Serve(args) => args.run(),
