@@ -54,7 +54,7 @@ fn the_policy_is_read_back_and_keeps_the_promise() {
     assert_eq!(best["measured"]["peak"], policy["peak"]["units"]);
     assert_eq!(best["measured"]["denied"], policy["requests"]["denied"]);
     assert_eq!(json["levels"].as_array().map(Vec::len), Some(4));
-    assert!(read("curve.svg").contains("limits nobody"));
+    assert!(read("curve.svg").contains("all clients"));
     // The text ends with the file.
     assert!(
         said.ends_with(read("policy.toml").lines().last().map(|line| format!("{line}\n")).expect("a line").as_str())
