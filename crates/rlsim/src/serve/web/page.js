@@ -35,6 +35,7 @@ let requests = [];
 let passesAt = null;
 let sendLater = false;
 let story = { steps: [] };
+let asked = 0;
 let step = 0;
 let playing = null;
 
@@ -48,7 +49,6 @@ function newClient() {
   element("squares").replaceChildren();
   element("answer").hidden = true;
   say("Nothing sent yet.");
-  element("later").disabled = true;
   tellStory();
 }
 
@@ -85,7 +85,6 @@ async function send() {
     if (passesAt === null) say(`Request ${request.number} was allowed.`);
   } else {
     passesAt = performance.now() + Number(wait) * 1000;
-    element("later").disabled = false;
     countDown();
   }
   if (element("scenario").value === "yours") tellStory();
@@ -135,7 +134,6 @@ function countDown() {
     return;
   }
   passesAt = null;
-  element("later").disabled = true;
   say("The wait is over: the next request may pass.");
   if (sendLater) {
     sendLater = false;
@@ -166,9 +164,14 @@ async function tellStory() {
   const policy = scenario ? scenario.policy(chosen.algorithm) : chosen.policy;
   const at = scenario ? scenario.at : yours.slice(-200);
   const query = new URLSearchParams({ policy, at: at.join(",") });
+  asked += 1;
+  const mine = asked;
   const response = await fetch(`/api/story?${query}`, { cache: "no-store" });
   if (!response.ok) return;
-  story = await response.json();
+  const told = await response.json();
+  // Answers may overtake one another: only the newest counts.
+  if (mine !== asked) return;
+  story = told;
   step = scenario ? 0 : Math.max(0, story.steps.length - 1);
   show();
 }
@@ -234,8 +237,8 @@ async function start() {
   element("steady").addEventListener("click", steady);
   element("newcomer").addEventListener("click", newClient);
   element("later").addEventListener("click", () => {
+    if (passesAt === null) return send();
     sendLater = true;
-    element("later").disabled = true;
     countDown();
   });
   element("scenario").addEventListener("change", tellStory);

@@ -81,17 +81,21 @@ function drawTimeline(svg, story, index, time) {
   drawWindows(svg, story, story.steps[index], at[index], time);
   if (story.algorithm.endsWith("bucket")) drawLevel(svg, story, index, time);
   add(svg, "line", { class: "axis", x1: LEFT, x2: RIGHT, y1: AXIS, y2: AXIS });
-  const stacked = new Map();
+  const places = at.map((nanos) => Math.round(x(nanos) / 11));
   story.steps.forEach((step, i) => {
-    const place = Math.round(x(at[i]) / 11);
-    const height = stacked.get(place) || 0;
-    stacked.set(place, height + 1);
-    mark(svg, step, x(at[i]), AXIS - 8 - Math.min(height, 6) * 11, i > index);
+    // Marks at one place are stacked, closer where there are many.
+    const stack = places.filter((place) => place === places[i]).length;
+    const below = places.slice(0, i).filter((place) => place === places[i]).length;
+    mark(svg, step, x(at[i]), AXIS - 8 - below * Math.min(11, (AXIS - ROOF - 16) / stack), i > index);
   });
   add(svg, "line", { class: "now", x1: x(at[index]), x2: x(at[index]), y1: AXIS, y2: AXIS + 7 });
-  for (const [i, anchor] of [[0, "start"], [at.length - 1, "end"]]) {
-    if (i === 0 || at[i] !== at[0]) add(svg, "text", { class: "quiet", x: x(at[i]), y: AXIS + 22, "text-anchor": anchor }, since(at[i], at[0]));
-  }
+  const last = at.length - 1;
+  label(svg, x(at[0]), "0 s");
+  if (x(at[last]) - x(at[0]) > 40) label(svg, x(at[last]), duration(String(at[last] - at[0])));
+}
+
+function label(svg, x, text) {
+  add(svg, "text", { class: "quiet", x, y: AXIS + 22, "text-anchor": "middle" }, text);
 }
 
 function mark(svg, step, x, y, later) {
