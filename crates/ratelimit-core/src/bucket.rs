@@ -12,13 +12,31 @@ use crate::{Decision, Nanos, Quota, QuotaError};
 /// Invariant: `used` is the level, in parts, at the instant `last`; it is 0 if and only if the bucket has nothing used
 /// at `last`, and then `last` is 0 too, so that a state with nothing used records no time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(from = "RecordedBucket"))]
 pub struct BucketState {
     /// When the level was recorded, in nanoseconds.
     last: u64,
     /// The level in parts, split so that the state is 24 bytes and not the 32 that an aligned `u128` would make it.
     used_high: u64,
     used_low: u64,
+}
+
+/// A state as it is read: the invariant holds for whatever numbers a file may say.
+#[cfg(feature = "serde")]
+#[derive(serde::Deserialize)]
+#[serde(rename = "BucketState")]
+struct RecordedBucket {
+    last: u64,
+    used_high: u64,
+    used_low: u64,
+}
+
+#[cfg(feature = "serde")]
+impl From<RecordedBucket> for BucketState {
+    fn from(read: RecordedBucket) -> Self {
+        let state = BucketState { last: read.last, used_high: read.used_high, used_low: read.used_low };
+        BucketState::new(state.last, state.used())
+    }
 }
 
 impl BucketState {

@@ -5,6 +5,7 @@ mod change;
 mod hash;
 mod key;
 mod page;
+mod pages;
 mod rules;
 #[cfg(feature = "serde")]
 pub mod snapshot;

@@ -23,6 +23,8 @@
 //! - [`KeyedLimiter`]: one for each client.
 //! - [`Backend`]: what a layer above needs of a store, in memory or remote.
 //! - [`Clock`]: where the time comes from.
+//! - [`Fallback`]: what happens when a shared store fails.
+//! - `redis` (feature): one limit for many servers; `Leased` spends it by the slice.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 #![allow(clippy::cast_possible_truncation, reason = "each narrowing cast has the reason why it is exact beside it")]
@@ -32,6 +34,8 @@ mod cell;
 pub mod clock;
 pub mod fallback;
 pub mod keyed;
+#[cfg(feature = "redis")]
+pub mod lease;
 pub mod limiter;
 #[cfg(feature = "redis")]
 pub mod redis;
@@ -43,6 +47,8 @@ pub use fallback::{Answer, Fallback, Source, WhenDown};
 pub use keyed::{Builder, Exact, Fingerprint, KeyForm, KeyedLimiter, Stats};
 #[cfg(feature = "serde")]
 pub use keyed::{RestoreError, Snapshot};
+#[cfg(feature = "redis")]
+pub use lease::Leased;
 pub use limiter::Limiter;
 pub use wait::{Pause, Wait, WaitError};
 #[cfg(feature = "async")]

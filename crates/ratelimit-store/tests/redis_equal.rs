@@ -21,6 +21,7 @@ struct Step {
 enum Action {
     Check,
     Peek,
+    Take,
     Charge,
     Refund,
 }
@@ -57,6 +58,16 @@ async fn compare(policy: &Policy, shared: &ReplayLimiter, start: u64, steps: &[S
             Action::Peek => {
                 let expected = on_the_servers_grid(policy.peek(&state, at, step.cost));
                 assert_eq!(shared.peek_at(key, at, step.cost).await.unwrap(), expected, "{}", place());
+            }
+            Action::Take => {
+                let Decision::Allowed { remaining, .. } = policy.peek(&state, at, 0) else {
+                    panic!("cost 0 is allowed")
+                };
+                let units = remaining.min(step.cost).max(u64::from(step.cost > 0));
+                let expected = on_the_servers_grid(policy.decide(&mut state, at, units));
+                let grant = shared.take_at(key, at, step.cost).await.unwrap();
+                assert_eq!(grant.decision, expected, "{}", place());
+                assert_eq!(grant.units, if expected.is_allowed() { units } else { 0 }, "{}", place());
             }
             Action::Charge => {
                 policy.charge(&mut state, at, step.cost);
@@ -95,6 +106,7 @@ fn steps(window: u64, limit: u64) -> impl Strategy<Value = Vec<Step>> {
     let action = prop_oneof![
         8 => Just(Action::Check),
         2 => Just(Action::Peek),
+        1 => Just(Action::Take),
         1 => Just(Action::Charge),
         2 => Just(Action::Refund),
     ];

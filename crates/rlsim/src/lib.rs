@@ -18,6 +18,7 @@ pub mod error;
 pub mod generate;
 pub mod inspect;
 pub mod metrics;
+pub mod recommend;
 pub mod replay;
 pub mod report;
 #[cfg(feature = "serve")]

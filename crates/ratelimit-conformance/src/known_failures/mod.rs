@@ -63,7 +63,7 @@ fn poll(client: &mut impl Client, from: Nanos, to: Nanos, every: Nanos, calls: u
     let span = to.get() - from.get();
     // Steps of whole microseconds, so that every implementation can follow.
     let every = every.get().max((span / calls).next_multiple_of(1000));
-    let steps = (0..=span / every).map(|i| i * every).chain((span % every != 0).then_some(span));
+    let steps = (0..=span / every).map(|i| i * every).chain((!span.is_multiple_of(every)).then_some(span));
     let allowed = steps.filter(|after| client.decide(Nanos::new(from.get() + after), 1).is_allowed()).count();
     allowed as u64
 }

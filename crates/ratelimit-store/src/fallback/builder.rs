@@ -35,11 +35,11 @@ pub struct Builder<B, C = SystemClock> {
 }
 
 impl<B: Backend> Builder<B> {
-    pub(super) fn new(shared: B, policy: Policy) -> Self {
+    pub(super) fn new(shared: B, policy: &Policy) -> Self {
         let limits = Limits { failures: 5, pause: Nanos::from_millis(100), longest_pause: Nanos::from_secs(5) };
         Builder {
             shared,
-            policy,
+            policy: *policy,
             servers: 1,
             when_down: WhenDown::Local,
             max_clients: 100_000,

@@ -86,7 +86,7 @@ impl<B, C> fmt::Debug for Fallback<B, C> {
 impl<B: Backend> Fallback<B> {
     /// A limiter that asks `shared`, whose policy is `policy`.
     pub fn builder(shared: B, policy: Policy) -> Builder<B> {
-        Builder::new(shared, policy)
+        Builder::new(shared, &policy)
     }
 }
 
@@ -168,20 +168,16 @@ impl<B: Backend, C: Clock> Fallback<B, C> {
             Entry::Pass(pass) => pass,
             Entry::Shut { wait } => return Err(wait),
         };
-        match call().await {
-            Ok(answer) => {
-                pass.succeeded();
-                Ok(answer)
-            }
-            Err(_) => {
-                inner.counters.failed();
-                let (wait, opened) = pass.failed(inner.clock.now());
-                if opened {
-                    inner.counters.opened();
-                }
-                Err(wait)
-            }
+        if let Ok(answer) = call().await {
+            pass.succeeded();
+            return Ok(answer);
         }
+        inner.counters.failed();
+        let (wait, opened) = pass.failed(inner.clock.now());
+        if opened {
+            inner.counters.opened();
+        }
+        Err(wait)
     }
 }
 

@@ -15,7 +15,7 @@ impl<P: Algorithm + Clone, K: KeyForm> Table<P, K> {
         let _one_at_a_time = lock(&self.change);
         lock(&self.overflow).migrate(policy.clone(), now);
         let uniform = Arc::new(Rules::new(policy.clone()));
-        for page in &self.pages {
+        for page in self.pages.iter() {
             let mut page = lock(page);
             let old = Arc::clone(page.rules());
             let rules =
@@ -26,16 +26,16 @@ impl<P: Algorithm + Clone, K: KeyForm> Table<P, K> {
 
     /// An own policy for one client, or none any more.
     pub(super) fn set_own_policy(&self, key: &[u8], policy: Option<P>, now: Nanos) {
-        let place = self.place(key);
-        let mut page = lock(&self.pages[place.page]);
-        let rules = Arc::new(page.rules().with_own(place, key, policy));
-        page.migrate(rules, now, |fingerprint, kept| fingerprint == place.fingerprint && kept.is(key));
+        let fingerprint = self.hash.of(key);
+        let mut page = self.pages.lock(fingerprint);
+        let rules = Arc::new(page.rules().with_own(fingerprint, key, policy));
+        page.migrate(rules, now, |other, kept| other == fingerprint && kept.is(key));
     }
 
     /// The policy of a client.
     pub(super) fn policy_of(&self, key: &[u8]) -> P {
-        let place = self.place(key);
-        lock(&self.pages[place.page]).policy_of(place, key).clone()
+        let fingerprint = self.hash.of(key);
+        self.pages.lock(fingerprint).policy_of(fingerprint, key).clone()
     }
 
     /// The policy of the clients without their own.

@@ -1,4 +1,4 @@
-//! The clients of one place of the table: a short sorted list behind one lock.
+//! The clients of one place of the table: a short sorted list.
 //!
 //! Fingerprints are uniform, so where one stands in a sorted list is known to within a few entries. A lookup starts
 //! there and walks: two cache lines for a page of thirty clients. A page grows by an eighth, so that nearly all of its
@@ -26,17 +26,7 @@ impl<K: KeyForm, S> Entry<K, S> {
     }
 }
 
-/// Where a client is kept, or would be.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
-    pub(super) fingerprint: u64,
-    /// Index of the page.
-    pub(super) page: usize,
-    /// How far into the page the fingerprint is, in 2^-64 of it.
-    pub(super) within: u64,
-}
-
-/// Clients whose fingerprints fall into one range.
+/// Clients whose fingerprints lead to one place.
 ///
 /// Invariants: `entries` is sorted by fingerprint; every client is not fresh before `fresh_from`; no client of this
 /// page has been forgotten at a time after `floor`.
@@ -69,8 +59,8 @@ impl<P: Algorithm, K: KeyForm> Page<P, K> {
 
     /// The policy of a client, kept or not.
     #[inline]
-    pub(super) fn policy_of(&self, place: Place, key: &[u8]) -> &P {
-        self.rules.of(place.fingerprint, |own| own.is(key))
+    pub(super) fn policy_of(&self, fingerprint: u64, key: &[u8]) -> &P {
+        self.rules.of(fingerprint, |own| own.is(key))
     }
 
     pub(super) fn rules(&self) -> &Arc<Rules<P, K>> {
@@ -85,19 +75,19 @@ impl<P: Algorithm, K: KeyForm> Page<P, K> {
 
     /// The index of the client, or `None`.
     #[inline]
-    pub(super) fn find(&self, place: Place, key: &[u8]) -> Option<usize> {
+    pub(super) fn find(&self, fingerprint: u64, key: &[u8]) -> Option<usize> {
         let entries = &self.entries[..];
-        // `within` is below 2^64, so this is below `len` (and 0 for an empty page).
-        let mut i = ((u128::from(place.within) * entries.len() as u128) >> 64) as usize;
-        while i > 0 && entries[i - 1].fingerprint >= place.fingerprint {
+        // A fingerprint is below 2^64, so this is below `len` (and 0 for an empty page).
+        let mut i = ((u128::from(fingerprint) * entries.len() as u128) >> 64) as usize;
+        while i > 0 && entries[i - 1].fingerprint >= fingerprint {
             i -= 1;
         }
         // From the first that is not smaller, over all that are equal.
         while let Some(entry) = entries.get(i) {
-            if entry.fingerprint == place.fingerprint && entry.key.is(key) {
+            if entry.fingerprint == fingerprint && entry.key.is(key) {
                 return Some(i);
             }
-            if entry.fingerprint > place.fingerprint {
+            if entry.fingerprint > fingerprint {
                 return None;
             }
             i += 1;
@@ -174,6 +164,16 @@ impl<P: Algorithm, K: KeyForm> Page<P, K> {
         let i = self.entries.partition_point(|entry| entry.fingerprint < fingerprint);
         self.entries.insert(i, Entry { fingerprint, key, state });
         self.fresh_from = self.fresh_from.min(fresh_at);
+    }
+
+    /// Takes the clients out whose fingerprints go elsewhere, into a page of their own.
+    pub(super) fn split(&mut self, goes: impl Fn(u64) -> bool) -> Self {
+        let going = self.entries.iter().filter(|entry| goes(entry.fingerprint)).count();
+        let mut entries = Vec::with_capacity(going + 2);
+        entries.extend(self.entries.extract_if(.., |entry| goes(entry.fingerprint)));
+        self.entries.shrink_to(self.entries.len() + 2);
+        let rules = Arc::clone(&self.rules);
+        Page { entries, rules, fresh_from: self.fresh_from, floor: self.floor, answers: Answers::default() }
     }
 
     /// Whether the next client makes it grow.

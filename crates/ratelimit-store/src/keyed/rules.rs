@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::key::KeyForm;
-use super::page::Place;
 
 /// The policies that hold in one page. Pages without a client of its own policy share one of these.
 #[derive(Debug, Clone)]
@@ -52,14 +51,14 @@ impl<P, K: KeyForm> Rules<P, K> {
     }
 
     /// The same with another policy of its own for one client, or none.
-    pub(super) fn with_own(&self, place: Place, key: &[u8], policy: Option<P>) -> Self
+    pub(super) fn with_own(&self, fingerprint: u64, key: &[u8], policy: Option<P>) -> Self
     where
         P: Clone,
     {
         let mut rules = self.clone();
-        rules.own.retain(|own| own.fingerprint != place.fingerprint || !own.key.is(key));
+        rules.own.retain(|own| own.fingerprint != fingerprint || !own.key.is(key));
         if let Some(policy) = policy {
-            rules.own.push(Own { fingerprint: place.fingerprint, key: K::keep(key), policy: Arc::new(policy) });
+            rules.own.push(Own { fingerprint, key: K::keep(key), policy: Arc::new(policy) });
         }
         rules
     }

@@ -144,12 +144,12 @@ impl<P: Algorithm, K: KeyForm, C: Clock> KeyedLimiter<P, K, C> {
 
 impl<P: Algorithm + Clone, K: KeyForm> Table<P, K> {
     fn snapshot(&self, now: Nanos) -> Snapshot<P::State> {
-        // No policy changes while the pages are read.
+        // No policy changes and no page is split while they are read.
         let _unchanged = lock(&self.change);
         let Cell { policy, state: shared } = lock(&self.overflow).clone();
         let mut floor = Nanos::ZERO;
         let mut clients = Vec::with_capacity(self.len());
-        for page in &self.pages {
+        for page in self.pages.iter() {
             let page = lock(page);
             floor = floor.max(page.floor());
             let now = page.effective(now);
@@ -181,7 +181,7 @@ impl<P: Algorithm + Clone, K: KeyForm> Table<P, K> {
         let table = Table::with_hash(hash, policy.clone(), max_clients);
         let now = now.max(snapshot.floor);
         lock(&table.overflow).state = policy.migrate(old, &snapshot.shared, now);
-        for page in &table.pages {
+        for page in table.pages.iter() {
             lock(page).raise_floor(snapshot.floor);
         }
         let too_many = RestoreError::TooMany { clients: snapshot.clients.len(), max_clients };
@@ -190,16 +190,17 @@ impl<P: Algorithm + Clone, K: KeyForm> Table<P, K> {
             if policy.is_fresh(&state, now) {
                 continue;
             }
-            let (place, key) = match (&id, K::EXACT) {
-                (Id::Key(key), true) => (table.place(key), K::keep(key)),
-                (Id::Fingerprint(fingerprint), false) => (table.place_of(*fingerprint), K::keep(&[])),
+            let (fingerprint, key) = match (&id, K::EXACT) {
+                (Id::Key(key), true) => (table.hash.of(key), K::keep(key)),
+                (Id::Fingerprint(fingerprint), false) => (*fingerprint, K::keep(&[])),
                 (id, _) => return Err(RestoreError::KeyForm { exact: matches!(id, Id::Key(_)) }),
             };
             if !table.enter() {
                 return Err(too_many);
             }
             let fresh_at = fresh_at(policy, &state, now);
-            lock(&table.pages[place.page]).insert(place.fingerprint, key, state, fresh_at);
+            table.pages.lock(fingerprint).insert(fingerprint, key, state, fresh_at);
+            table.grow();
         }
         Ok(table)
     }

@@ -1,7 +1,4 @@
-//! All clients: a fixed array of pages, each behind a lock of its own, and what they share.
-//!
-//! The number of pages follows from `max_clients`, thirty-two clients to a page when all places are taken, so the table
-//! never has to be rebuilt: it grows page by page, and the most expensive call moves one page.
+//! All clients: the pages that keep them, and what they share.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
@@ -10,32 +7,28 @@ use ratelimit_core::{Algorithm, Decision, Nanos};
 
 use super::hash::KeyHash;
 use super::key::KeyForm;
-use super::page::{Answers, Page, Place, fresh_at};
+use super::page::{Answers, Page, fresh_at};
+use super::pages::Pages;
 use super::rules::Rules;
 use super::stats::Stats;
 use crate::cell::{Cell, lock};
 use crate::wait::Gate;
 
-/// Clients to a page when the table is full.
-const CLIENTS_A_PAGE: usize = 32;
-/// More pages than this are not made: 16 MiB of them empty. Beyond 8 million clients the pages are longer instead.
-const MOST_PAGES: usize = 1 << 18;
 /// Pages that a newcomer looks into for a client to forget, when the table is full.
 const PAGES_TO_ASK: usize = 32;
 
-/// See the module.
+/// See the module. Locks are taken in this order: `change`, a page, `overflow`. A second page is only ever tried, but by a
+/// split.
 pub(super) struct Table<P: Algorithm, K> {
     pub(super) hash: KeyHash,
-    pub(super) pages: Box<[Mutex<Page<P, K>>]>,
+    pub(super) pages: Pages<P, K>,
     max_clients: usize,
     /// Clients kept; at most `max_clients`.
     tracked: AtomicUsize,
     /// What the newcomers to a full table share.
     pub(super) overflow: Mutex<Cell<P>>,
-    /// Held while the rules of all pages change, so that such changes come one after the other.
+    /// Held while the rules of all pages change, and while one is split: such changes come one after the other.
     pub(super) change: Mutex<()>,
-    /// The page that is swept next, modulo the number of pages.
-    next: AtomicUsize,
     totals: Totals,
 }
 
@@ -63,49 +56,37 @@ impl<P: Algorithm + Clone, K: KeyForm> Table<P, K> {
     }
 
     pub(super) fn with_hash(hash: KeyHash, policy: P, max_clients: usize) -> Self {
-        let pages = max_clients.div_ceil(CLIENTS_A_PAGE).clamp(1, MOST_PAGES);
         let rules = Arc::new(Rules::new(policy.clone()));
         Table {
             hash,
-            pages: (0..pages).map(|_| Mutex::new(Page::new(Arc::clone(&rules)))).collect(),
+            pages: Pages::new(&rules, max_clients),
             max_clients,
             tracked: AtomicUsize::new(0),
             overflow: Mutex::new(Cell::new(policy)),
             change: Mutex::new(()),
-            next: AtomicUsize::new(0),
             totals: Totals::default(),
         }
     }
 }
 
 impl<P: Algorithm, K: KeyForm> Table<P, K> {
-    /// Locks are taken in this order: `change`, one page, `overflow`. A second page is only ever tried.
-    ///
-    /// The pages divide the range of fingerprints evenly, in order.
-    #[inline]
-    pub(super) fn place(&self, key: &[u8]) -> Place {
-        self.place_of(self.hash.of(key))
-    }
-
-    #[inline]
-    pub(super) fn place_of(&self, fingerprint: u64) -> Place {
-        let scaled = u128::from(fingerprint) * self.pages.len() as u128;
-        // The high half is below the number of pages; the low half is how far into its page the fingerprint is.
-        Place { fingerprint, page: (scaled >> 64) as usize, within: scaled as u64 }
-    }
-
     #[inline]
     pub(super) fn check(&self, key: &[u8], now: Nanos, cost: u64) -> Decision {
-        let place = self.place(key);
-        let mut page = lock(&self.pages[place.page]);
+        let fingerprint = self.hash.of(key);
+        let mut page = self.pages.lock(fingerprint);
         let at = page.effective(now);
-        let decision = match page.find(place, key) {
+        let found = page.find(fingerprint, key);
+        let newcomer = found.is_none();
+        let decision = match found {
             Some(i) => page.decide(i, at, cost),
-            None => self.check_newcomer(&mut page, place, key, at, cost),
+            None => self.check_newcomer(&mut page, fingerprint, key, at, cost),
         };
         let decision = seen_from(decision, at.saturating_sub(now));
         let answers = page.count(decision.is_allowed());
         drop(page);
+        if newcomer {
+            self.grow();
+        }
         if matches!(decision, Decision::Never { .. }) {
             self.totals.never.fetch_add(1, Ordering::Relaxed);
         }
@@ -115,30 +96,30 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
         decision
     }
 
-    fn check_newcomer(&self, page: &mut Page<P, K>, place: Place, key: &[u8], now: Nanos, cost: u64) -> Decision {
+    fn check_newcomer(&self, page: &mut Page<P, K>, fingerprint: u64, key: &[u8], now: Nanos, cost: u64) -> Decision {
         match self.room(page, now) {
             Room::Shared(mut shared) => shared.decide(now, cost),
             Room::Own => {
-                let policy = page.policy_of(place, key);
+                let policy = page.policy_of(fingerprint, key);
                 let mut state = policy.fresh();
                 let decision = policy.decide(&mut state, now, cost);
-                self.settle(page, place, key, state, now);
+                self.settle(page, fingerprint, key, state, now);
                 decision
             }
         }
     }
 
     pub(super) fn peek(&self, key: &[u8], now: Nanos, cost: u64) -> Decision {
-        let place = self.place(key);
-        let mut page = lock(&self.pages[place.page]);
+        let fingerprint = self.hash.of(key);
+        let mut page = self.pages.lock(fingerprint);
         let at = page.effective(now);
-        let decision = match page.find(place, key) {
+        let decision = match page.find(fingerprint, key) {
             Some(i) => page.peek(i, at, cost),
             None => match self.room(&mut page, at) {
                 Room::Shared(shared) => shared.peek(at, cost),
                 Room::Own => {
                     self.leave(1);
-                    let policy = page.policy_of(place, key);
+                    let policy = page.policy_of(fingerprint, key);
                     policy.peek(&policy.fresh(), at, cost)
                 }
             },
@@ -147,28 +128,30 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
     }
 
     pub(super) fn charge(&self, key: &[u8], now: Nanos, cost: u64) {
-        let place = self.place(key);
-        let mut page = lock(&self.pages[place.page]);
+        let fingerprint = self.hash.of(key);
+        let mut page = self.pages.lock(fingerprint);
         let at = page.effective(now);
-        if let Some(i) = page.find(place, key) {
+        if let Some(i) = page.find(fingerprint, key) {
             page.charge(i, at, cost);
             return;
         }
         match self.room(&mut page, at) {
             Room::Shared(mut shared) => shared.charge(at, cost),
             Room::Own => {
-                let policy = page.policy_of(place, key);
+                let policy = page.policy_of(fingerprint, key);
                 let mut state = policy.fresh();
                 policy.charge(&mut state, at, cost);
-                self.settle(&mut page, place, key, state, at);
+                self.settle(&mut page, fingerprint, key, state, at);
+                drop(page);
+                self.grow();
             }
         }
     }
 
     pub(super) fn refund(&self, key: &[u8], cost: u64) -> bool {
-        let place = self.place(key);
-        let mut page = lock(&self.pages[place.page]);
-        let found = page.find(place, key);
+        let fingerprint = self.hash.of(key);
+        let mut page = self.pages.lock(fingerprint);
+        let found = page.find(fingerprint, key);
         if let Some(i) = found {
             page.refund(i, cost);
         }
@@ -176,9 +159,9 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
     }
 
     pub(super) fn reset(&self, key: &[u8]) -> bool {
-        let place = self.place(key);
-        let mut page = lock(&self.pages[place.page]);
-        let found = page.find(place, key);
+        let fingerprint = self.hash.of(key);
+        let mut page = self.pages.lock(fingerprint);
+        let found = page.find(fingerprint, key);
         if let Some(i) = found {
             page.remove(i);
             self.leave(1);
@@ -204,7 +187,7 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
             evicted: self.totals.evicted.load(Ordering::Relaxed),
             tracked: self.len(),
         };
-        for page in &self.pages {
+        for page in self.pages.iter() {
             let answers = lock(page).answers();
             stats.allowed += u64::from(answers.allowed);
             stats.denied += u64::from(answers.denied);
@@ -215,16 +198,25 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
     }
 
     /// Keeps a newcomer whose place has been counted, unless it has used nothing: law 7 says there is nothing to keep.
-    fn settle(&self, page: &mut Page<P, K>, place: Place, key: &[u8], state: P::State, now: Nanos) {
-        if page.policy_of(place, key).is_fresh(&state, now) {
+    fn settle(&self, page: &mut Page<P, K>, fingerprint: u64, key: &[u8], state: P::State, now: Nanos) {
+        if page.policy_of(fingerprint, key).is_fresh(&state, now) {
             self.leave(1);
             return;
         }
         if page.is_packed() {
             self.forget(page, now);
         }
-        let fresh_at = fresh_at(page.policy_of(place, key), &state, now);
-        page.insert(place.fingerprint, K::keep(key), state, fresh_at);
+        let fresh_at = fresh_at(page.policy_of(fingerprint, key), &state, now);
+        page.insert(fingerprint, K::keep(key), state, fresh_at);
+    }
+
+    /// Splits a page when there are more clients than the pages in use are for, unless somebody is at it.
+    pub(super) fn grow(&self) {
+        if self.pages.is_crowded(self.len())
+            && let Ok(_one_at_a_time) = self.change.try_lock()
+        {
+            self.pages.split();
+        }
     }
 
     /// A place for a newcomer to `page`: a free one, or that of a client that is fresh, or the shared state.
@@ -260,15 +252,11 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
     /// Takes the place of a client of one of the next few pages. A page that is locked is passed over: the caller holds
     /// a lock too, and waiting for a second one could be for ever.
     fn take_over_elsewhere(&self, now: Nanos) -> bool {
-        (0..PAGES_TO_ASK.min(self.pages.len())).any(|_| match self.next_page().try_lock() {
+        (0..PAGES_TO_ASK.min(self.pages.active())).any(|_| match self.pages.next().try_lock() {
             Ok(mut page) => self.take_over(&mut page, now),
             Err(TryLockError::Poisoned(poisoned)) => self.take_over(&mut poisoned.into_inner(), now),
             Err(TryLockError::WouldBlock) => false,
         })
-    }
-
-    fn next_page(&self) -> &Mutex<Page<P, K>> {
-        &self.pages[self.next.fetch_add(1, Ordering::Relaxed) % self.pages.len()]
     }
 
     fn forget(&self, page: &mut Page<P, K>, now: Nanos) -> usize {
@@ -285,7 +273,7 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
     fn keep_house(&self, answers: Answers, now: Nanos) {
         self.totals.allowed.fetch_add(u64::from(answers.allowed), Ordering::Relaxed);
         self.totals.denied.fetch_add(u64::from(answers.denied), Ordering::Relaxed);
-        self.forget(&mut lock(self.next_page()), now);
+        self.forget(&mut lock(self.pages.next()), now);
     }
 }
 
@@ -307,16 +295,16 @@ impl<P: Algorithm + Clone, K: KeyForm> Gate for Table<P, K> {
     }
 
     fn copy(&self, key: &[u8], now: Nanos) -> (Cell<P>, Nanos) {
-        let place = self.place(key);
-        let mut page = lock(&self.pages[place.page]);
+        let fingerprint = self.hash.of(key);
+        let mut page = self.pages.lock(fingerprint);
         let at = page.effective(now);
-        let cell = match page.find(place, key) {
-            Some(i) => Cell { policy: page.policy_of(place, key).clone(), state: page.state(i).clone() },
+        let cell = match page.find(fingerprint, key) {
+            Some(i) => Cell { policy: page.policy_of(fingerprint, key).clone(), state: page.state(i).clone() },
             None => match self.room(&mut page, at) {
                 Room::Shared(shared) => shared.clone(),
                 Room::Own => {
                     self.leave(1);
-                    Cell::new(page.policy_of(place, key).clone())
+                    Cell::new(page.policy_of(fingerprint, key).clone())
                 }
             },
         };

@@ -76,6 +76,11 @@ impl Caller {
         }
     }
 
+    /// The largest cost that can ever pass.
+    pub(crate) fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
     /// Whether there is nothing to record.
     pub(crate) fn is_unlimited(&self) -> bool {
         self.rule_names.is_empty()

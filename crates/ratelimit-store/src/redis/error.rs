@@ -76,6 +76,13 @@ pub enum BuildError {
     NotExact(NotExact),
     /// The key prefix has other characters than ASCII letters, digits, `-`, `_` and `.`.
     Prefix(BadPrefix),
+    /// A quota cannot be split into no parts, nor into more than it has units.
+    Parts {
+        /// The parts asked for.
+        parts: u32,
+        /// The units there are.
+        capacity: u64,
+    },
     /// The address is none.
     Address(redis::RedisError),
 }
@@ -85,6 +92,9 @@ impl fmt::Display for BuildError {
         match self {
             BuildError::NotExact(error) => error.fmt(f),
             BuildError::Prefix(error) => error.fmt(f),
+            BuildError::Parts { parts, capacity } => {
+                write!(f, "a quota of {capacity} units cannot be split into {parts} parts, expected 1 to {capacity}")
+            }
             BuildError::Address(error) => {
                 write!(
                     f,
@@ -101,6 +111,7 @@ impl std::error::Error for BuildError {
             BuildError::NotExact(error) => Some(error),
             BuildError::Prefix(error) => Some(error),
             BuildError::Address(error) => Some(error),
+            BuildError::Parts { .. } => None,
         }
     }
 }

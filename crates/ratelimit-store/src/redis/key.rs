@@ -36,6 +36,12 @@ impl Prefix {
         if text.bytes().all(allowed) { Ok(Prefix(text.into())) } else { Err(BadPrefix { found: text.into() }) }
     }
 
+    /// The prefix of clients whose quota is split.
+    pub(crate) fn split(&self) -> Self {
+        // A slash is in no prefix that a user can choose.
+        Prefix(format!("{}/", self.0))
+    }
+
     /// The key of one rule of one client.
     pub(crate) fn key(&self, client: &[u8], rule: &str) -> Vec<u8> {
         let mut key = Vec::with_capacity(self.0.len() + client.len() + rule.len() + 3);

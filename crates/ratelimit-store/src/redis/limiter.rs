@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ratelimit_core::{Decision, Policy};
+use ratelimit_core::{Algorithm, Decision, Policy};
 use redis::Client;
 
 use super::caller::{Ask, Bounds, Caller};
@@ -14,7 +14,10 @@ use super::key::Prefix;
 use super::link::{Link, Target};
 use super::reply;
 use super::script::{Action, Time};
+use super::split::SplitLimiter;
 use crate::Backend;
+use crate::fallback::share;
+use crate::lease::{Grant, Lender};
 
 /// How long a call may take as a whole unless another time is set.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_millis(50);
@@ -102,13 +105,7 @@ impl Builder {
     #[cfg(feature = "redis-cluster")]
     pub fn connect_cluster(self, addresses: &[&str]) -> Result<SharedLimiter, BuildError> {
         let policy = self.policy;
-        // A decision that is sent twice could be charged twice, so redirections are followed and little else is retried.
-        let client = redis::cluster::ClusterClient::builder(addresses.to_vec())
-            .retries(2)
-            .connection_timeout(Duration::from_secs(1))
-            .build()
-            .map_err(BuildError::Address)?;
-        Ok(SharedLimiter { caller: Arc::new(self.caller(Target::Cluster(Box::new(client)), Time::Server)?), policy })
+        Ok(SharedLimiter { caller: Arc::new(self.caller(cluster(addresses)?, Time::Server)?), policy })
     }
 
     /// The entry for replays and tests, which takes the time: see [`ReplayLimiter`](super::ReplayLimiter).
@@ -120,7 +117,35 @@ impl Builder {
         Ok(super::ReplayLimiter::new(self.caller(target, Time::Passed)?))
     }
 
-    fn caller(self, target: Target, time: Time) -> Result<Caller, BuildError> {
+    /// A limiter on one server that splits the quota of each client over `parts` keys: see [`SplitLimiter`].
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect), and parts that are none or more than the policy's capacity.
+    pub fn connect_split(self, address: &str, parts: u32) -> Result<SplitLimiter, BuildError> {
+        self.split(single(address)?, parts)
+    }
+
+    /// The same on a cluster, where the parts lie in different slots.
+    ///
+    /// # Errors
+    /// As [`connect_split`](Self::connect_split).
+    #[cfg(feature = "redis-cluster")]
+    pub fn connect_cluster_split(self, addresses: &[&str], parts: u32) -> Result<SplitLimiter, BuildError> {
+        self.split(cluster(addresses)?, parts)
+    }
+
+    fn split(self, target: Target, parts: u32) -> Result<SplitLimiter, BuildError> {
+        let capacity = self.policy.capacity();
+        if parts == 0 || u64::from(parts) > capacity {
+            return Err(BuildError::Parts { parts, capacity });
+        }
+        let policy = share(&self.policy, u64::from(parts));
+        let prefix = Prefix::new(&self.prefix).map_err(BuildError::Prefix)?.split();
+        let caller = Caller::new(&policy, prefix, Time::Server, Link::new(target), self.bounds)?;
+        Ok(SplitLimiter::new(SharedLimiter { caller: Arc::new(caller), policy }, parts))
+    }
+
+    fn caller(&self, target: Target, time: Time) -> Result<Caller, BuildError> {
         let prefix = Prefix::new(&self.prefix).map_err(BuildError::Prefix)?;
         Caller::new(&self.policy, prefix, time, Link::new(target), self.bounds)
     }
@@ -128,6 +153,17 @@ impl Builder {
 
 fn single(address: &str) -> Result<Target, BuildError> {
     Client::open(address).map(Target::Single).map_err(BuildError::Address)
+}
+
+#[cfg(feature = "redis-cluster")]
+fn cluster(addresses: &[&str]) -> Result<Target, BuildError> {
+    // A decision that is sent twice could be charged twice, so redirections are followed and little else is retried.
+    let client = redis::cluster::ClusterClient::builder(addresses.to_vec())
+        .retries(2)
+        .connection_timeout(Duration::from_secs(1))
+        .build()
+        .map_err(BuildError::Address)?;
+    Ok(Target::Cluster(Box::new(client)))
 }
 
 impl SharedLimiter {
@@ -205,7 +241,7 @@ impl SharedLimiter {
         let mut asked = asked.map(Vec::into_iter);
         let next = |asked: &mut Result<_, SharedError>| match asked {
             Ok(answers) => match Iterator::next(answers) {
-                Some(Ok(value)) => reply::decision(&value).map(|reply| reply.decision),
+                Some(Ok(value)) => reply::decision(&value).map(|grant| grant.decision),
                 Some(Err(error)) => Err(SharedError::from_redis(error)),
                 None => Err(SharedError::Reply { found: "fewer answers than requests".into() }),
             },
@@ -214,16 +250,19 @@ impl SharedLimiter {
         requests.iter().map(|(_, cost)| self.caller.known(*cost).map_or_else(|| next(&mut asked), Ok)).collect()
     }
 
-    /// Charges as many of `most` units as there is room for, perhaps none, and says how many.
+    /// Charges as many of `most` units as there is room for, and says how many. Where there is room for none, the
+    /// decision says when there will be for one.
     ///
     /// # Errors
     /// As [`check`](Self::check).
-    pub async fn take(&self, key: impl AsRef<[u8]>, most: u64) -> Result<u64, SharedError> {
-        if self.caller.is_unlimited() {
-            return Ok(most);
+    pub async fn take(&self, key: impl AsRef<[u8]>, most: u64) -> Result<Grant, SharedError> {
+        // A take never asks for more than could ever be there.
+        let most = most.min(self.caller.capacity());
+        if let Some(decision) = self.caller.known(most) {
+            return Ok(Grant { units: most, decision });
         }
         let ask = Ask { client: key.as_ref(), action: Action::Take, cost: most, now_micros: None };
-        reply::decision(&self.caller.ask(ask).await?).map(|reply| reply.charged)
+        reply::decision(&self.caller.ask(ask).await?)
     }
 
     async fn decide(&self, client: &[u8], action: Action, cost: u64) -> Result<Decision, SharedError> {
@@ -231,7 +270,7 @@ impl SharedLimiter {
             return Ok(known);
         }
         let ask = Ask { client, action, cost, now_micros: None };
-        reply::decision(&self.caller.ask(ask).await?).map(|reply| reply.decision)
+        reply::decision(&self.caller.ask(ask).await?).map(|grant| grant.decision)
     }
 
     async fn change(&self, client: &[u8], action: Action, cost: u64) -> Result<(), SharedError> {
@@ -239,6 +278,12 @@ impl SharedLimiter {
             return Ok(());
         }
         reply::done(&self.caller.ask(Ask { client, action, cost, now_micros: None }).await?)
+    }
+}
+
+impl Lender for SharedLimiter {
+    async fn take(&self, key: &[u8], most: u64) -> Result<Grant, SharedError> {
+        SharedLimiter::take(self, key, most).await
     }
 }
 

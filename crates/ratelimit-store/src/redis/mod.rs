@@ -18,9 +18,11 @@ mod link;
 mod replay;
 mod reply;
 mod script;
+mod split;
 
 pub use error::{BuildError, SharedError};
 pub use exact::{NotExact, Reason};
 pub use key::BadPrefix;
 pub use limiter::{Builder, DEFAULT_MAX_CALLS, DEFAULT_TIMEOUT, SharedLimiter};
 pub use replay::{ReplayLimiter, Request};
+pub use split::SplitLimiter;

@@ -7,6 +7,7 @@ use super::error::SharedError;
 use super::exact::LATEST;
 use super::reply;
 use super::script::Action;
+use crate::lease::Grant;
 
 /// A shared limiter whose scripts are told the time instead of asking the server, and are otherwise the same.
 ///
@@ -48,6 +49,19 @@ impl ReplayLimiter {
     /// See [`SharedError`].
     pub async fn peek_at(&self, key: &[u8], now: Nanos, cost: u64) -> Result<Decision, SharedError> {
         self.decide(key, now, cost, Action::Peek).await
+    }
+
+    /// Charges as many of `most` units at `now` as there is room for; where there is none, the denial is that of one unit.
+    ///
+    /// # Errors
+    /// See [`SharedError`].
+    pub async fn take_at(&self, key: &[u8], now: Nanos, most: u64) -> Result<Grant, SharedError> {
+        let most = most.min(self.caller.capacity());
+        if let Some(decision) = self.caller.known(most) {
+            return Ok(Grant { units: most, decision });
+        }
+        let ask = Ask { client: key, action: Action::Take, cost: most, now_micros: Some(micros(now)?) };
+        reply::decision(&self.caller.ask(ask).await?)
     }
 
     /// Records `cost` units at `now`, whatever the limit.
@@ -104,7 +118,7 @@ impl ReplayLimiter {
             return Ok(known);
         }
         let ask = Ask { client, action, cost, now_micros: Some(micros(now)?) };
-        reply::decision(&self.caller.ask(ask).await?).map(|reply| reply.decision)
+        reply::decision(&self.caller.ask(ask).await?).map(|grant| grant.decision)
     }
 
     async fn change(&self, client: &[u8], now: Nanos, cost: u64, action: Action) -> Result<(), SharedError> {

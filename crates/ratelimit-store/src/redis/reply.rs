@@ -4,23 +4,17 @@ use ratelimit_core::{Decision, Nanos};
 use redis::Value;
 
 use super::error::SharedError;
-
-/// A decision, and what it charged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Reply {
-    pub(crate) decision: Decision,
-    pub(crate) charged: u64,
-}
+use crate::lease::Grant;
 
 /// Reads what `decide`, `peek` and `take` return.
-pub(crate) fn decision(value: &Value) -> Result<Reply, SharedError> {
+pub(crate) fn decision(value: &Value) -> Result<Grant, SharedError> {
     let unexpected = || SharedError::Reply { found: format!("{value:?}") };
     let numbers = integers(value).ok_or_else(unexpected)?;
     match numbers[..] {
         [1, remaining, reset, delay_micros, delay_nanos, charged] => {
             let delay = Nanos::from_micros(delay_micros).saturating_add(Nanos::new(delay_nanos));
             let decision = Decision::Allowed { remaining, reset_after: Nanos::from_micros(reset), delay };
-            Ok(Reply { decision, charged })
+            Ok(Grant { units: charged, decision })
         }
         [0, remaining, reset, retry] => {
             let decision = Decision::Denied {
@@ -28,7 +22,7 @@ pub(crate) fn decision(value: &Value) -> Result<Reply, SharedError> {
                 remaining,
                 reset_after: Nanos::from_micros(reset),
             };
-            Ok(Reply { decision, charged: 0 })
+            Ok(Grant { decision, units: 0 })
         }
         _ => Err(unexpected()),
     }
@@ -65,10 +59,10 @@ mod tests {
     fn waits_are_microseconds_and_delays_finer() {
         let reply = decision(&array(&[1, 4, 5, 6, 7, 2])).unwrap();
         let expected = Decision::Allowed { remaining: 4, reset_after: Nanos::new(5000), delay: Nanos::new(6007) };
-        assert_eq!(reply, Reply { decision: expected, charged: 2 });
+        assert_eq!(reply, Grant { decision: expected, units: 2 });
         let reply = decision(&array(&[0, 4, 5, 6])).unwrap();
         let expected = Decision::Denied { retry_after: Nanos::new(6000), remaining: 4, reset_after: Nanos::new(5000) };
-        assert_eq!(reply, Reply { decision: expected, charged: 0 });
+        assert_eq!(reply, Grant { decision: expected, units: 0 });
     }
 
     #[test]

@@ -1,6 +1,12 @@
 //! A Redis server of the test's own: on a free loopback port, without persistence, in a directory that goes with it.
 #![allow(dead_code, reason = "each test file uses a part")]
 
+#[cfg(feature = "redis-cluster")]
+pub(crate) mod cluster;
+pub(crate) mod faults;
+pub(crate) mod load;
+pub(crate) mod proxy;
+
 use std::future::Future;
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
@@ -25,11 +31,16 @@ impl Server {
     /// Starts a server with further options.
     pub(crate) fn start(options: &[&str]) -> Server {
         let options: Vec<String> = options.iter().map(ToString::to_string).collect();
+        Server::start_with(|| options.clone())
+    }
+
+    /// Starts a server with options that are chosen anew for each attempt.
+    pub(crate) fn start_with(options: impl Fn() -> Vec<String>) -> Server {
         let dir = tempfile::tempdir().expect("a temporary directory");
         // The port is free when it is looked for and may be taken when the server asks for it: then it ends, and the next
         // attempt gets another.
         for _ in 0..20 {
-            let port = free_port();
+            let (port, options) = (free_port(), options());
             let mut child = spawn(port, &dir, &options);
             if answers(port, &mut child) {
                 return Server { child, port, dir, options };

@@ -1,7 +1,7 @@
 //! Tests over a gallery of scenes: every chart is well formed, deterministic, and keeps its labels apart and on the page.
 //! With `RLSIM_GALLERY=DIR` the pictures are written there, to be looked at.
 
-use super::{ComparisonChart, comparison};
+use super::{ComparisonChart, comparison, envelope, ranked, raster};
 use crate::metrics::testing::{Event, five, report, report_in_parts};
 use crate::report::Report;
 use rand_chacha::ChaCha8Rng;
@@ -73,10 +73,24 @@ fn scenes() -> Vec<(&'static str, Report)> {
 fn every_scene_is_a_sound_picture() {
     for (name, report) in scenes() {
         let svg = comparison(&ComparisonChart::of(&report)).expect("a picture");
-        if let Some(folder) = std::env::var_os("RLSIM_GALLERY") {
-            let path = std::path::Path::new(&folder).join(format!("{name}.svg"));
-            std::fs::write(&path, &svg).expect("a folder that can be written to");
+        inspect(name, &svg);
+        for (kind, svg) in [
+            ("envelope", envelope(&report)),
+            ("ranked", ranked(&report)),
+            ("raster", raster(&report, &report.policies[0])),
+        ] {
+            if let Some(svg) = svg {
+                inspect(&format!("{name}-{kind}"), &svg.expect("a picture"));
+            }
         }
-        assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{name}");
     }
+}
+
+/// Writes a picture to the gallery, if there is one, and checks its form.
+fn inspect(name: &str, svg: &str) {
+    if let Some(folder) = std::env::var_os("RLSIM_GALLERY") {
+        let path = std::path::Path::new(&folder).join(format!("{name}.svg"));
+        std::fs::write(&path, svg).expect("a folder that can be written to");
+    }
+    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{name}");
 }

@@ -7,8 +7,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use ratelimit_core::Quota;
 
 use super::inspect::InspectArgs;
+use super::recommend::RecommendArgs;
 use super::sweep::SweepArgs;
 use crate::generate::GenerateArgs;
+use crate::sim::cluster::ClusterArgs;
 use crate::sim::storm::StormArgs;
 use crate::trace::TraceArgs;
 
@@ -30,8 +32,12 @@ pub enum Command {
     Inspect(Box<InspectArgs>),
     /// Try a grid of limits, windows and bursts: what each refuses, what it lets through, and where the trade-off bends
     Sweep(Box<SweepArgs>),
+    /// Turn a promise into a limit: fitted on the first part of a trace, checked on the rest, ready to use
+    Recommend(Box<RecommendArgs>),
     /// Make a trace as CSV on standard output, from a pattern and a seed
     Generate(Box<GenerateArgs>),
+    /// Simulate many servers that share one limit, and compare how they do it
+    Cluster(Box<ClusterArgs>),
     /// Simulate clients that retry against a server, and compare how they do it
     Storm(Box<StormArgs>),
     /// Serve a limited API with a page that shows the limiter at work (feature `serve`)

@@ -10,7 +10,9 @@ use serde::Deserialize;
 
 use super::args::{ByArg, CompareArgs, EngineArg, PolicyArgs};
 use super::engines::Keyed;
-use super::{left_out, output, progress};
+#[cfg(not(feature = "png"))]
+use super::left_out;
+use super::{output, progress};
 use crate::chart;
 use crate::cli::Output;
 use crate::compare::Comparison;
@@ -26,6 +28,16 @@ enum Kind {
     Json,
     Csv,
     Markdown,
+    Html,
+    #[cfg(feature = "png")]
+    Png,
+}
+
+impl Kind {
+    /// Whether it shows a chart, so that none is written besides.
+    fn is_picture(self) -> bool {
+        !matches!(self, Kind::Json | Kind::Csv | Kind::Markdown)
+    }
 }
 
 /// Where an export goes.
@@ -61,7 +73,8 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
             ByArg::Global => By::Global,
         },
         threads: args.threads.unwrap_or_else(cores),
-        details: exports.iter().any(|(kind, _)| *kind == Kind::Json),
+        details: !assertions.is_empty()
+            || exports.iter().any(|(kind, _)| matches!(kind, Kind::Json | Kind::Csv | Kind::Html)),
         command: command(words),
     };
     let report = match args.engine {
@@ -172,6 +185,10 @@ fn open_export(path: &Path) -> Result<(Kind, Target)> {
         Some("json") => Kind::Json,
         Some("csv") => Kind::Csv,
         Some("md") => Kind::Markdown,
+        Some("html") => Kind::Html,
+        #[cfg(feature = "png")]
+        Some("png") => Kind::Png,
+        #[cfg(not(feature = "png"))]
         Some("png") => return Err(left_out::error("--export of a PNG", "png")),
         _ => {
             return Err(Error::usage(format!(
@@ -186,7 +203,7 @@ fn open_export(path: &Path) -> Result<(Kind, Target)> {
 
 /// The chart that is written without being asked for, unless a picture is, or the folder cannot be written.
 fn default_chart(exports: &[(Kind, Target)], no_chart: bool, inputs: &[Input]) -> Option<Output> {
-    if no_chart || exports.iter().any(|(kind, _)| *kind == Kind::Svg) {
+    if no_chart || exports.iter().any(|(kind, _)| kind.is_picture()) {
         return None;
     }
     let path = default_chart_path(inputs);
@@ -216,21 +233,25 @@ fn default_chart_path(inputs: &[Input]) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn render(kind: Kind, report: &Report) -> Result<String> {
-    match kind {
-        Kind::Svg => chart::comparison(&chart::ComparisonChart::of(report)),
-        Kind::Json => report::json(report),
-        Kind::Csv => report::csv(report),
-        Kind::Markdown => Ok(report::markdown(report)),
-    }
+fn render(kind: Kind, report: &Report) -> Result<Vec<u8>> {
+    let text = match kind {
+        Kind::Svg => chart::comparison(&chart::ComparisonChart::of(report))?,
+        Kind::Json => report::json(report)?,
+        Kind::Csv => report::csv(report)?,
+        Kind::Markdown => report::markdown(report),
+        Kind::Html => report::html(report, &chart::all(report)?),
+        #[cfg(feature = "png")]
+        Kind::Png => return chart::png(&chart::comparison(&chart::ComparisonChart::of(report))?),
+    };
+    Ok(text.into_bytes())
 }
 
-fn write(target: Target, content: &str) -> Result<()> {
+fn write(target: Target, content: &[u8]) -> Result<()> {
     match target {
         Target::Stdout => output::print(content),
         Target::File(file) => {
             let path = file.path().display().to_string();
-            file.write(content.as_bytes())?;
+            file.write(content)?;
             output::talk(&format!("wrote {path}"));
             Ok(())
         }

@@ -8,7 +8,6 @@ use crate::error::{Error, Result};
 
 /// What an export holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code, reason = "for sweep and recommend")]
 pub(super) enum Kind {
     Svg,
     Json,

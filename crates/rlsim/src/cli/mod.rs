@@ -10,6 +10,7 @@ mod inspect;
 mod left_out;
 mod output;
 mod progress;
+mod recommend;
 mod sweep;
 
 use std::ffi::OsString;
@@ -51,7 +52,9 @@ fn dispatch(cli: Cli, words: &[OsString]) -> Result<()> {
         Command::Compare(args) => compare::run(args, words),
         Command::Inspect(args) => inspect::run(*args, words),
         Command::Sweep(args) => sweep::run(*args, words),
+        Command::Recommend(args) => recommend::run(*args, words),
         Command::Generate(args) => output::to_stdout(|out| args.run(out)),
+        Command::Cluster(args) => args.run(&mut std::io::stdout().lock(), &mut std::io::stderr()),
         Command::Storm(args) => args.run(&mut std::io::stdout().lock(), &mut std::io::stderr()),
         #[cfg(feature = "serve")]
         Command::Serve(args) => args.run(),

@@ -23,9 +23,9 @@ pub(super) fn to_stdout(write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Res
     }
 }
 
-/// Writes text to stdout.
-pub(super) fn print(text: &str) -> Result<()> {
-    to_stdout(|out| match out.write_all(text.as_bytes()) {
+/// Writes text or bytes to stdout.
+pub(super) fn print(content: &(impl AsRef<[u8]> + ?Sized)) -> Result<()> {
+    to_stdout(|out| match out.write_all(content.as_ref()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::failed(format!("stdout: {error}"))),
         _ => Ok(()),
     })

@@ -111,6 +111,13 @@ fn allowed(event: &Event) -> bool {
     matches!(event.verdict, Verdict::Allowed { .. })
 }
 
+fn event_release(event: &Event) -> Option<u64> {
+    match event.verdict {
+        Verdict::Allowed { delay } => Some(event.at + delay),
+        _ => None,
+    }
+}
+
 /// Releases as (time, units), in time order.
 fn releases(events: &[Event]) -> Vec<(u64, u64)> {
     let release = |event: &Event| match event.verdict {
@@ -163,7 +170,7 @@ fn jain(tallies: &[(u64, u64)]) -> Option<f64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
     fn counts_are_sums(case in case()) {
@@ -266,6 +273,9 @@ proptest! {
         prop_assert_eq!(found.map(|d| d.p95), percentile(95));
         prop_assert_eq!(found.map(|d| d.p99), percentile(99));
         prop_assert_eq!(found.map(|d| d.max), delays.last().copied());
+        let waiting = |event: &&Event| event_release(event).is_some_and(|release| release > case.span().1);
+        let queued = case.events.iter().filter(waiting).count() as u64;
+        prop_assert_eq!(case.numbers().waiting.queued_at_end, queued);
     }
 
     #[test]
@@ -283,6 +293,15 @@ proptest! {
             (Some(found), Some(expected)) => prop_assert!(close(found, expected), "{} {}", found, expected),
             (found, expected) => prop_assert_eq!(found.is_some(), expected.is_some()),
         }
+        let rejected = |client| of(client).filter(|event| !allowed(event)).count() as u64;
+        let worst = (0..CLIENTS).map(|client| (rejected(client), client)).max_by_key(|(n, client)| (*n, std::cmp::Reverse(*client)));
+        let worst = worst.filter(|(n, _)| *n > 0).map(|(n, client)| (Some(client.to_string()), of(client).count() as u64, n));
+        prop_assert_eq!(numbers.most_affected.map(|a| (a.client, a.offered, a.rejected)), worst);
+        let largest = tallies.iter().map(|(_, got)| *got).max().unwrap_or(0);
+        let total: u64 = tallies.iter().map(|(_, got)| *got).sum();
+        let float = |units: u64| f64::from(u32::try_from(units).expect("few"));
+        prop_assert_eq!(numbers.largest_share.is_none(), total == 0);
+        prop_assert!(close(numbers.largest_share.unwrap_or(0.0) * float(total), float(largest)));
         for tally in &numbers.details.clients {
             let ClientTally { client, units_offered, units_allowed, .. } = *tally;
             prop_assert_eq!((units_offered, units_allowed), tallies[client as usize]);

@@ -22,9 +22,10 @@ pub fn envelope_lengths(step: u64, longest: u64, windows: &[u64]) -> Vec<u64> {
     };
     let tens = (0..20).map_while(|power| 10_u64.checked_pow(power));
     let round = tens.flat_map(|ten| mantissas.iter().filter_map(move |mantissa| ten.checked_mul(*mantissa)));
+    // A coarse clock may tick slower than these, but they are asked for by name.
     let parts = windows.iter().flat_map(|&window| [window / 100, window / 20, window / 4, window]);
-    let mut lengths: Vec<u64> = round.map(|length| length / 10).chain(parts).chain([step, longest]).collect();
-    lengths.retain(|length| (step..=longest).contains(length));
+    let round = round.map(|length| length / 10).filter(|length| (step..=longest).contains(length));
+    let mut lengths: Vec<u64> = round.chain(parts.filter(|&part| part > 0)).chain([step, longest]).collect();
     lengths.sort_unstable();
     lengths.dedup();
     lengths
@@ -90,7 +91,7 @@ mod tests {
     fn lengths_run_from_the_clock_to_the_span_and_hold_the_window() {
         for (step, longest) in [(0, 0), (1, 200_000_000), (1_000_000_000, 300_000_000_000_000), (1, u64::MAX), (7, 8)] {
             let lengths = envelope_lengths(step, longest, &[60_000_000_000]);
-            assert_eq!(lengths[0], step.max(1));
+            assert_eq!(lengths[0], step.clamp(1, 600_000_000));
             assert_eq!(lengths[lengths.len() - 1], longest.max(60_000_000_000));
             assert!(lengths.contains(&60_000_000_000) && lengths.is_sorted_by(|a, b| a < b));
             assert!((20..=70).contains(&lengths.len()), "{step} {longest}: {}", lengths.len());

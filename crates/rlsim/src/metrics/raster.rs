@@ -1,6 +1,5 @@
 //! Requests of single clients over time: for each column of a picture, how many were allowed and how many were not.
 
-use super::clients::ClientTally;
 use super::layout::Layout;
 use crate::replay::{History, Subject, Verdict};
 
@@ -40,15 +39,6 @@ pub fn busiest(requests: &[u64]) -> Vec<u32> {
     let mut clients: Vec<usize> = (0..requests.len()).filter(|&client| requests[client] > 0).collect();
     clients.sort_by_key(|&client| std::cmp::Reverse(requests[client]));
     clients.into_iter().take(MOST_ROWS).filter_map(|client| u32::try_from(client).ok()).collect()
-}
-
-/// The clients that were refused most often, most affected first.
-pub fn most_affected(tallies: &[ClientTally], most: usize) -> Vec<ClientTally> {
-    let mut affected: Vec<ClientTally> =
-        tallies.iter().copied().filter(|tally| tally.denied + tally.never > 0).collect();
-    affected.sort_by_key(|tally| (std::cmp::Reverse(tally.denied + tally.never), tally.client));
-    affected.truncate(most);
-    affected
 }
 
 /// The accumulator: no rows, no work.

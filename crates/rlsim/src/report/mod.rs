@@ -2,8 +2,10 @@
 
 mod assertion;
 mod csv;
+mod definitions;
 mod finding;
 mod format;
+mod html;
 mod json;
 mod markdown;
 mod table;
@@ -12,6 +14,7 @@ pub use assertion::Assertion;
 pub use csv::csv;
 pub use finding::{finding, headline};
 pub use format::{count, duration, policy_title, quota, ratio, shell, short_count};
+pub use html::html;
 pub use json::json;
 pub use markdown::markdown;
 pub use table::table;

@@ -16,7 +16,7 @@ pub struct Curve {
 }
 
 /// Of points (peak, refused), those that no other one beats or equals in both: by rising peak and falling refusals.
-pub(super) fn frontier(points: &[(usize, u64, u64)]) -> Vec<(usize, u64, u64)> {
+pub(crate) fn frontier(points: &[(usize, u64, u64)]) -> Vec<(usize, u64, u64)> {
     let mut sorted = points.to_vec();
     sorted.sort_unstable_by_key(|(index, peak, refused)| (*peak, *refused, *index));
     let mut kept: Vec<(usize, u64, u64)> = Vec::new();
@@ -30,12 +30,14 @@ pub(super) fn frontier(points: &[(usize, u64, u64)]) -> Vec<(usize, u64, u64)> {
 
 /// The knee of a frontier: the point farthest below the straight line between its ends, both numbers scaled to their
 /// ranges (Satopaa et al., "Finding a Kneedle in a Haystack", 2011, without its smoothing: the points are exact). Exact
-/// integers: requests are fewer than 2^32, so a product of two differences fits 128 bits. The first of equals.
-pub(super) fn knee(frontier: &[(usize, u64, u64)]) -> Option<usize> {
+/// integers; differences beyond 62 bits are shortened alike, so that products fit 128 bits. The first of equals.
+pub(crate) fn knee(frontier: &[(usize, u64, u64)]) -> Option<usize> {
     let (&(_, x0, y0), &(_, x1, y1)) = frontier.first().zip(frontier.last())?;
-    let (width, drop) = (i128::from(x1) - i128::from(x0), i128::from(y0) - i128::from(y1));
+    let shift = if (x1 | y0) >> 62 == 0 { 0 } else { 2 };
+    let difference = |larger: u64, smaller: u64| i128::from(larger.saturating_sub(smaller) >> shift);
+    let (width, drop) = (difference(x1, x0), difference(y0, y1));
     let below = |&(index, x, y): &(usize, u64, u64)| {
-        let (right, down) = (i128::from(x) - i128::from(x0), i128::from(y0) - i128::from(y));
+        let (right, down) = (difference(x, x0), difference(y0, y));
         (down * width - right * drop, std::cmp::Reverse(index))
     };
     let (depth, index) = frontier.iter().map(below).max()?;

@@ -15,6 +15,7 @@ use ratelimit_core::{FixedWindow, LeakyBucket, Nanos, Policy, Quota, Rule, Slidi
 use serde::Serialize;
 
 pub use curve::Curve;
+pub(crate) use curve::{frontier, knee};
 pub use grid::{Amount, Amounts, Yardstick};
 pub use measure::{Measured, measure};
 pub(crate) use output::knees;

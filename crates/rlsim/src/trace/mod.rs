@@ -49,11 +49,27 @@ pub fn load(inputs: &[Input], options: &ReadOptions) -> Result<Trace> {
     let mut sink = sink::Sink::new(options)?;
     let meter = source::Meter::new(inputs, options);
     for input in inputs {
-        let label = input.to_string();
-        let mut source = unwrap::unwrapped(source::Source::open(input, &meter)?)?;
-        let format = formats::choose(&mut source, options, &label)?;
-        sink.begin(input, format.name());
-        format.read(&mut source, options, &mut sink, &label)?;
+        read_into(&mut sink, source::Source::open(input, &meter)?, input, options)?;
     }
     sink.finish()
+}
+
+/// Reads bytes from anywhere, as they are stored; `name` stands for a path in messages.
+///
+/// # Errors
+/// As [`load`].
+pub fn read_from(name: &str, reader: Box<dyn std::io::Read>, options: &ReadOptions) -> Result<Trace> {
+    let mut sink = sink::Sink::new(options)?;
+    let meter = source::Meter::new(&[], options);
+    let source = source::Source::from_reader(reader, name.to_owned(), &meter)?;
+    read_into(&mut sink, source, &Input::File(name.into()), options)?;
+    sink.finish()
+}
+
+fn read_into(sink: &mut sink::Sink<'_>, source: source::Source, input: &Input, options: &ReadOptions) -> Result<()> {
+    let label = input.to_string();
+    let mut source = unwrap::unwrapped(source)?;
+    let format = formats::choose(&mut source, options, &label)?;
+    sink.begin(input, format.name());
+    format.read(&mut source, options, sink, &label)
 }

@@ -102,15 +102,27 @@ pub(crate) fn date_prefix(text: &[u8]) -> usize {
 
 /// Digits with an optional fraction; `None` for anything else.
 fn plain_number(text: &[u8]) -> Option<Result<Stamp, TimeError>> {
-    let length = text.iter().take_while(|b| b.is_ascii_digit()).count();
-    let (digits, rest) = text.split_at(length);
-    let billionths = match rest {
+    let (mut whole, mut length) = (0_u64, 0);
+    while let Some(digit) = text.get(length).map(|b| b.wrapping_sub(b'0')).filter(|&digit| digit <= 9) {
+        // Nineteen digits always fit; longer numbers are looked at again below.
+        whole = whole.wrapping_mul(10).wrapping_add(u64::from(digit));
+        length += 1;
+    }
+    let billionths = match &text[length..] {
         [] if length > 0 => 0,
         [b'.', fraction_digits @ ..] if text.len() > 1 => fraction(fraction_digits)?,
         _ => return None,
     };
-    let whole = digits.iter().try_fold(0_u64, |whole, byte| whole.checked_mul(10)?.checked_add(u64::from(byte - b'0')));
-    Some(whole.map(|whole| Stamp::Number { whole, billionths }).ok_or(TimeError::BeyondRange))
+    if length > 19 {
+        return Some(long_number(&text[..length], billionths));
+    }
+    Some(Ok(Stamp::Number { whole, billionths }))
+}
+
+/// Digits that may be more than fit.
+fn long_number(digits: &[u8], billionths: u32) -> Result<Stamp, TimeError> {
+    let whole = digits.iter().try_fold(0_u64, |w, b| w.checked_mul(10)?.checked_add(u64::from(b - b'0')));
+    whole.map(|whole| Stamp::Number { whole, billionths }).ok_or(TimeError::BeyondRange)
 }
 
 /// Digits after the point as billionths; those past the ninth are cut off.

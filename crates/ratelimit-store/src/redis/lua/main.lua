@@ -1,8 +1,8 @@
 -- One decision of one client, under one rule or several that must all allow: all or nothing, in one round trip.
 --
 -- KEYS: one of each rule, all of the same client, all under one hash tag.
--- ARGV: 1 what to do: `decide`, `peek` (decide, and change nothing), `take` (charge what there is room for, at most the
---       cost), `charge` (whatever the limit) or `refund` (the newest charge first);
+-- ARGV: 1 what to do: `decide`, `peek` (decide, and change nothing), `take` (charge what there is room for, at least 1 and
+--       at most the cost), `charge` (whatever the limit) or `refund` (the newest charge first);
 --       2 the cost, in units, at most 2^53 - 1; for decide, peek and take at most the capacity of each rule;
 --       then four of each rule: its kind, and three parameters of it (units, us, or parts; see the algorithm);
 --       for the entry that takes the time, the time in us.
@@ -40,7 +40,8 @@ if action == 'charge' then
 end
 
 if action == 'take' and cost > room then
-  cost = room
+  -- Nothing to take is a denial of one unit: it says when there will be one.
+  cost = room > 0 and room or 1
 end
 
 local reset = 0

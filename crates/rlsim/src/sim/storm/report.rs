@@ -189,6 +189,7 @@ fn picture(finding: &str, scenario: &Scenario, compared: &[Compared]) -> Timelin
         title: finding.to_owned(),
         legend: ["attempts a second", "served", "new requests"].map(String::from),
         bin_ns: compared.first().map_or(1, |variant| variant.first().bin_ns),
+        scale_to_reference: false,
         shaded: scenario.trigger.as_ref().map(|trigger| (trigger.from(), trigger.to(), sentence(trigger))),
         panels: compared.iter().map(panel).collect(),
     }

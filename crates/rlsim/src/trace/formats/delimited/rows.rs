@@ -122,6 +122,12 @@ impl<'s> Rows<'s> {
         self.source.consume(self.given.0);
         self.line += self.given.1;
         self.given = (0, 0);
+        if let Some(length) = self.split_in_place() {
+            self.given = (length + 1, 1);
+            let bytes = without_return(&self.source.window()[..length], self.end);
+            let kind = RowKind::Fields(RowFields { bytes, spans: &self.spans, quoted: false });
+            return Ok(Some(Row { place: Place::line(self.line + 1, bytes), kind }));
+        }
         let Some(extent) = next_extent(self.source, self.end)? else { return Ok(None) };
         self.given = (extent.consumed, 1);
         let (length, line) = (extent.length, self.line + 1);
@@ -146,6 +152,28 @@ impl<'s> Rows<'s> {
             }
         };
         Ok(Some(Row { place: Place::line(line, bytes), kind }))
+    }
+
+    /// Nearly every row: a line that lies in the window, without quotes, neither blank nor a comment. One pass finds its fields
+    /// and its end; its length without the end is returned.
+    fn split_in_place(&mut self) -> Option<usize> {
+        let window = self.source.window();
+        let first = *window.first()?;
+        if first == b'#' || first.is_ascii_whitespace() {
+            return None;
+        }
+        self.spans.ends.clear();
+        for at in memchr::memchr3_iter(self.delimiter, self.end, b'"', window) {
+            match window[at] {
+                byte if byte == self.end => {
+                    self.spans.ends.push(without_return(&window[..at], self.end).len());
+                    return (at <= LONGEST).then_some(at);
+                }
+                b'"' => return None,
+                _ => self.spans.ends.push(at),
+            }
+        }
+        None
     }
 
     /// A row with quotes, which may go on over line ends; `first` is the length of its first line.

@@ -1,0 +1,120 @@
+//! Which page holds which clients: linear hashing, so that the table follows the number of clients and is never rebuilt.
+//!
+//! There is room for all pages from the start, but only as many are in use as the clients need: few clients lie close
+//! together, and a million of them lie in pages as full as those of a thousand. The table grows by splitting one page into
+//! two; that is the most that one call ever does.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use ratelimit_core::Algorithm;
+
+use super::key::KeyForm;
+use super::page::Page;
+use super::rules::Rules;
+use crate::cell::lock;
+
+/// Clients to a page, on average.
+const CLIENTS_A_PAGE: usize = 24;
+/// Pages in use from the start, so that threads seldom meet at one.
+const FEWEST: usize = 64;
+/// More pages are not made: 16 MiB of them empty. Beyond 6 million clients the pages are longer instead.
+const MOST: usize = 1 << 18;
+
+/// All pages.
+pub(super) struct Pages<P: Algorithm, K> {
+    all: Box<[Mutex<Page<P, K>>]>,
+    /// Pages in use; it only grows. Written under the lock of the page that is split.
+    active: AtomicUsize,
+    /// The page that is swept next, modulo the pages in use.
+    next: AtomicUsize,
+}
+
+impl<P: Algorithm, K: KeyForm> Pages<P, K> {
+    pub(super) fn new(rules: &Arc<Rules<P, K>>, max_clients: usize) -> Self {
+        let pages = max_clients.div_ceil(CLIENTS_A_PAGE).clamp(1, MOST);
+        Pages {
+            all: (0..pages).map(|_| Mutex::new(Page::new(Arc::clone(rules)))).collect(),
+            active: AtomicUsize::new(FEWEST.min(pages)),
+            next: AtomicUsize::new(0),
+        }
+    }
+
+    /// The page of a client, locked.
+    #[inline]
+    pub(super) fn lock(&self, fingerprint: u64) -> MutexGuard<'_, Page<P, K>> {
+        loop {
+            let index = address(fingerprint, self.active.load(Ordering::Acquire));
+            let page = lock(&self.all[index]);
+            // Clients leave a page only while it is split, under this very lock: if this is the page now, it stays so.
+            if address(fingerprint, self.active.load(Ordering::Acquire)) == index {
+                return page;
+            }
+        }
+    }
+
+    /// Every page, also those not in use yet.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Mutex<Page<P, K>>> {
+        self.all.iter()
+    }
+
+    /// Number of pages in use.
+    pub(super) fn active(&self) -> usize {
+        self.active.load(Ordering::Acquire)
+    }
+
+    /// The pages in use, one after the other.
+    pub(super) fn next(&self) -> &Mutex<Page<P, K>> {
+        &self.all[self.next.fetch_add(1, Ordering::Relaxed) % self.active()]
+    }
+
+    /// Whether so many clients deserve another page.
+    pub(super) fn is_crowded(&self, clients: usize) -> bool {
+        let active = self.active();
+        clients / CLIENTS_A_PAGE > active && active < self.all.len()
+    }
+
+    /// Splits the page whose turn it is. One caller at a time.
+    pub(super) fn split(&self) {
+        let active = self.active();
+        let Some(new) = self.all.get(active) else { return };
+        let mut page = lock(&self.all[active - floor_power(active)]);
+        // Nobody finds the new page before `active` is written; the locks are taken in the order of the pages.
+        *lock(new) = page.split(|fingerprint| address(fingerprint, active + 1) == active);
+        self.active.store(active + 1, Ordering::Release);
+    }
+}
+
+/// The page of a fingerprint among so many, at least 1: by its lowest bits, as many as reach that far, or one less where
+/// that page is not there yet.
+#[inline]
+fn address(fingerprint: u64, active: usize) -> usize {
+    let power = floor_power(active);
+    // Below 2 * power, so nothing that counts is cut off where usize is smaller.
+    let index = fingerprint as usize & (2 * power - 1);
+    if index < active { index } else { index & (power - 1) }
+}
+
+/// The largest power of two that is at most `active`.
+#[inline]
+fn floor_power(active: usize) -> usize {
+    1 << active.ilog2()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A split moves clients from the page it splits to the new one, and none elsewhere.
+    #[test]
+    fn only_the_page_that_is_split_loses_clients() {
+        for active in 1..200 {
+            let split = active - floor_power(active);
+            for fingerprint in 0..2_000 {
+                let (before, after) = (address(fingerprint, active), address(fingerprint, active + 1));
+                assert!(before < active);
+                assert!(after == before || (before == split && after == active));
+            }
+        }
+    }
+}
