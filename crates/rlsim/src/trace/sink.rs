@@ -297,7 +297,7 @@ impl<'o> Sink<'o> {
             self.cost.extend_from_slice(&batch.cost);
             self.cost.resize(self.client.len(), 1);
         }
-        self.times.absorb(batch.times);
+        self.times.absorb(&batch.times);
         let facts = batch.facts;
         self.facts.rows += facts.rows;
         self.facts.events += facts.events;
