@@ -35,6 +35,8 @@ pub mod limiter;
 pub mod wait;
 
 pub use backend::Backend;
+#[cfg(feature = "fast-clock")]
+pub use clock::FastClock;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use keyed::{Builder, Exact, Fingerprint, KeyForm, KeyedLimiter, Stats};
 #[cfg(feature = "serde")]

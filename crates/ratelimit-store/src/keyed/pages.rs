@@ -44,10 +44,12 @@ impl<P: Algorithm, K: KeyForm> Pages<P, K> {
     #[inline]
     pub(super) fn lock(&self, fingerprint: u64) -> MutexGuard<'_, Page<P, K>> {
         loop {
-            let index = address(fingerprint, self.active.load(Ordering::Acquire));
+            let active = self.active();
+            let index = address(fingerprint, active);
             let page = lock(&self.all[index]);
             // Clients leave a page only while it is split, under this very lock: if this is the page now, it stays so.
-            if address(fingerprint, self.active.load(Ordering::Acquire)) == index {
+            let now_active = self.active();
+            if now_active == active || address(fingerprint, now_active) == index {
                 return page;
             }
         }
