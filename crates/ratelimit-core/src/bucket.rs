@@ -12,13 +12,31 @@ use crate::{Decision, Nanos, Quota, QuotaError};
 /// Invariant: `used` is the level, in parts, at the instant `last`; it is 0 if and only if the bucket has nothing used
 /// at `last`, and then `last` is 0 too, so that a state with nothing used records no time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(from = "RecordedBucket"))]
 pub struct BucketState {
     /// When the level was recorded, in nanoseconds.
     last: u64,
     /// The level in parts, split so that the state is 24 bytes and not the 32 that an aligned `u128` would make it.
     used_high: u64,
     used_low: u64,
+}
+
+/// A state as it is read: the invariant holds for whatever numbers a file may say.
+#[cfg(feature = "serde")]
+#[derive(serde::Deserialize)]
+#[serde(rename = "BucketState")]
+struct RecordedBucket {
+    last: u64,
+    used_high: u64,
+    used_low: u64,
+}
+
+#[cfg(feature = "serde")]
+impl From<RecordedBucket> for BucketState {
+    fn from(read: RecordedBucket) -> Self {
+        let state = BucketState { last: read.last, used_high: read.used_high, used_low: read.used_low };
+        BucketState::new(state.last, state.used())
+    }
 }
 
 impl BucketState {
@@ -95,23 +113,29 @@ impl Bucket {
         (self.burst != self.quota.limit()).then_some(self.burst)
     }
 
-    /// Decides, and charges what is allowed. `delay` is the time until the level ahead has drained: the leaky bucket
-    /// passes it on, the token bucket drops it.
+    /// Decides, and charges what is allowed. A queue (the leaky bucket) has requests wait until the level ahead of them has
+    /// drained; a meter (the token bucket) does not.
     #[inline]
-    pub(crate) fn decide(&self, state: &mut BucketState, now: Nanos, cost: u64) -> Decision {
+    pub(crate) fn decide<const QUEUE: bool>(&self, state: &mut BucketState, now: Nanos, cost: u64) -> Decision {
         if cost > self.burst {
             return Decision::Never { capacity: self.burst };
         }
         match self.narrow {
-            Some(capacity) if state.used_high == 0 => self.decide_narrow(capacity, state, now.get(), cost),
-            _ => self.decide_wide(state, now.get(), cost),
+            Some(capacity) if state.used_high == 0 => self.decide_narrow::<QUEUE>(capacity, state, now.get(), cost),
+            _ => self.decide_wide::<QUEUE>(state, now.get(), cost),
         }
     }
 
     /// The decision in 64 bits: the capacity is below 2^62 parts, the recorded level below 2^64.
     #[expect(clippy::inline_always, reason = "the hot path of both buckets: a call costs as much as the decision")]
     #[inline(always)]
-    fn decide_narrow(&self, capacity: u64, state: &mut BucketState, now: u64, cost: u64) -> Decision {
+    fn decide_narrow<const QUEUE: bool>(
+        &self,
+        capacity: u64,
+        state: &mut BucketState,
+        now: u64,
+        cost: u64,
+    ) -> Decision {
         let effective = state.effective(now);
         let behind = effective - now;
         // Saturating is exact: a product beyond `u64::MAX` drains any level of 64 bits.
@@ -135,7 +159,7 @@ impl Bucket {
         Decision::Allowed {
             remaining: (capacity - filled) / self.unit,
             reset_after: after(filled),
-            delay: after(level),
+            delay: if QUEUE { after(level) } else { Nanos::ZERO },
         }
     }
 
@@ -157,7 +181,7 @@ impl Bucket {
 
     /// The same decision in 128 bits.
     #[inline(never)]
-    fn decide_wide(&self, state: &mut BucketState, now: u64, cost: u64) -> Decision {
+    fn decide_wide<const QUEUE: bool>(&self, state: &mut BucketState, now: u64, cost: u64) -> Decision {
         let effective = state.effective(now);
         let behind = u128::from(effective - now);
         let level = self.level_at(state, effective);
@@ -180,7 +204,7 @@ impl Bucket {
         Decision::Allowed {
             remaining: self.whole_units(capacity.saturating_sub(filled)),
             reset_after: if filled == 0 { Nanos::ZERO } else { after(filled) },
-            delay: if cost == 0 { Nanos::ZERO } else { after(level) },
+            delay: if QUEUE && cost > 0 { after(level) } else { Nanos::ZERO },
         }
     }
 
@@ -264,8 +288,8 @@ mod tests {
                 now = (now + next(60)).saturating_sub(next(20));
                 let cost = next(1 + bucket.burst.min(6));
                 let mut other = state;
-                let narrow = bucket.decide_narrow(capacity, &mut state, now, cost);
-                let wide = bucket.decide_wide(&mut other, now, cost);
+                let narrow = bucket.decide_narrow::<true>(capacity, &mut state, now, cost);
+                let wide = bucket.decide_wide::<true>(&mut other, now, cost);
                 assert_eq!((narrow, state), (wide, other));
                 if next(40) == 0 {
                     bucket.charge(&mut state, Nanos::new(now), next(40));

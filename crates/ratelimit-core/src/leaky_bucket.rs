@@ -103,7 +103,7 @@ impl Algorithm for LeakyBucket {
 
     #[inline]
     fn decide(&self, state: &mut BucketState, now: Nanos, cost: u64) -> Decision {
-        self.bucket.decide(state, now, cost)
+        self.bucket.decide::<true>(state, now, cost)
     }
 
     fn charge(&self, state: &mut BucketState, now: Nanos, cost: u64) {

@@ -77,19 +77,17 @@ impl Policy {
     }
 
     /// Runs `one` on a lone rule and `several` otherwise. A state that another policy made is of the wrong form where
-    /// the number of rules differs; it counts as fresh.
+    /// the number of rules differs: `None`, and it counts as fresh.
     fn with<'a, R>(
         &self,
         state: &'a mut PolicyState,
         one: impl FnOnce(&Rule, &'a mut RuleState) -> R,
         several: impl FnOnce(&Several, &'a mut [RuleState; MAX_RULES]) -> R,
-    ) -> R {
-        if matches!(state, PolicyState::One(_)) != (self.len == 1) {
-            *state = self.fresh();
-        }
+    ) -> Option<R> {
         match state {
-            PolicyState::One(part) => one(&self.rules[0], part),
-            PolicyState::Several(parts) => several(&self.several(), parts),
+            PolicyState::One(part) if self.len == 1 => Some(one(&self.rules[0], part)),
+            PolicyState::Several(parts) if self.len > 1 => Some(several(&self.several(), parts)),
+            _ => None,
         }
     }
 
@@ -148,7 +146,16 @@ impl Algorithm for Policy {
     }
 
     fn decide(&self, state: &mut PolicyState, now: Nanos, cost: u64) -> Decision {
-        self.with(state, |a, s| a.decide(s, now, cost), |a, s| a.decide(s, now, cost))
+        let decided = self.with(state, |a, s| a.decide(s, now, cost), |a, s| a.decide(s, now, cost));
+        decided.unwrap_or_else(|| {
+            let mut fresh = self.fresh();
+            let decision = self.decide(&mut fresh, now, cost);
+            // Law 1: nothing but an admission replaces what is there.
+            if cost > 0 && decision.is_allowed() {
+                *state = fresh;
+            }
+            decision
+        })
     }
 
     fn peek(&self, state: &PolicyState, now: Nanos, cost: u64) -> Decision {
@@ -156,11 +163,16 @@ impl Algorithm for Policy {
     }
 
     fn charge(&self, state: &mut PolicyState, now: Nanos, cost: u64) {
-        self.with(state, |a, s| a.charge(s, now, cost), |a, s| a.charge(s, now, cost));
+        let charged = self.with(state, |a, s| a.charge(s, now, cost), |a, s| a.charge(s, now, cost));
+        if charged.is_none() && cost > 0 {
+            *state = self.fresh();
+            self.charge(state, now, cost);
+        }
     }
 
     fn refund(&self, state: &mut PolicyState, cost: u64) {
-        self.with(state, |a, s| a.refund(s, cost), |a, s| a.refund(s, cost));
+        // Nothing of this policy is recorded in a state of another form.
+        let _ = self.with(state, |a, s| a.refund(s, cost), |a, s| a.refund(s, cost));
     }
 
     fn used(&self, state: &PolicyState, now: Nanos) -> u64 {

@@ -52,7 +52,7 @@ pub struct SlidingLog {
 /// Invariant: instants strictly increase, cumulative units (modulo 2^64) too, and the units of all entries together fit
 /// into `u64`, so that a wrapping difference of two cumulative numbers is the true number of units between them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(try_from = "RecordedLog"))]
 pub struct SlidingLogState {
     entries: VecDeque<Entry>,
     /// The cumulative number before the first entry.
@@ -66,6 +66,37 @@ struct Entry {
     at: u64,
     /// Units up to and including this instant, modulo 2^64.
     cumulative: u64,
+}
+
+/// A state as it is read, before it has been looked at.
+#[cfg(feature = "serde")]
+#[derive(serde::Deserialize)]
+#[serde(rename = "SlidingLogState")]
+struct RecordedLog {
+    entries: VecDeque<Entry>,
+    base: u64,
+}
+
+/// Only what keeps the invariant is accepted.
+#[cfg(feature = "serde")]
+impl TryFrom<RecordedLog> for SlidingLogState {
+    type Error = &'static str;
+
+    fn try_from(read: RecordedLog) -> Result<Self, Self::Error> {
+        let (mut last, mut before, mut total) = (None, read.base, 0_u64);
+        for entry in &read.entries {
+            if last.is_some_and(|last| entry.at <= last) {
+                return Err("the instants of a sliding log do not increase");
+            }
+            let units = entry.cumulative.wrapping_sub(before);
+            total = total.checked_add(units).ok_or("the units of a sliding log are more than 18446744073709551615")?;
+            if units == 0 {
+                return Err("an entry of a sliding log has no units");
+            }
+            (last, before) = (Some(entry.at), entry.cumulative);
+        }
+        Ok(SlidingLogState { entries: read.entries, base: read.base })
+    }
 }
 
 impl SlidingLogState {

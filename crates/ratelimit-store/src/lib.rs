@@ -102,6 +102,8 @@
 //! - [`Builder::shadow`]: a limit on trial, that only counts. [`KeyedLimiter::stats`]: the counts.
 //! - `KeyedLimiter::snapshot`, `Builder::restore` (feature `serde`): all states over a restart.
 //! - [`Backend`]: what a layer above needs of a store, in memory or remote.
+//! - [`Fallback`]: what happens when a shared store fails.
+//! - `redis` (feature): one limit for many servers; `Leased` spends it by the slice.
 //!
 //! What is measured, beside published limiters, stands in `docs/performance.md`.
 #![forbid(unsafe_code)]
@@ -111,17 +113,25 @@
 pub mod backend;
 mod cell;
 pub mod clock;
+pub mod fallback;
 pub mod keyed;
+#[cfg(feature = "redis")]
+pub mod lease;
 pub mod limiter;
+#[cfg(feature = "redis")]
+pub mod redis;
 pub mod wait;
 
 pub use backend::Backend;
 #[cfg(feature = "fast-clock")]
 pub use clock::FastClock;
 pub use clock::{Clock, ManualClock, SystemClock};
+pub use fallback::{Answer, Fallback, Source, WhenDown};
 pub use keyed::{Builder, Exact, Fingerprint, KeyForm, KeyedLimiter, Stats};
 #[cfg(feature = "serde")]
 pub use keyed::{RestoreError, Snapshot};
+#[cfg(feature = "redis")]
+pub use lease::Leased;
 pub use limiter::Limiter;
 pub use wait::{Pause, Wait, WaitError};
 #[cfg(feature = "async")]

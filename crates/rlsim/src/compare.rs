@@ -5,7 +5,9 @@ use std::num::NonZeroUsize;
 use ratelimit_core::{Algorithm, Policy, Quota, Rule, SlidingLog};
 
 use crate::error::Result;
-use crate::metrics::{Closing, Identity, Layout, PolicyMetrics, PolicyNumbers, Scope};
+use crate::metrics::{
+    Closing, Identity, Layout, Offered, OfferedMetrics, PolicyMetrics, PolicyNumbers, Scope, busiest, envelope_lengths,
+};
 use crate::replay::{By, Decider, History, NamedPolicy, Observer, Replayed, replay, replay_in_order};
 use crate::report::{Meta, Report, TraceMeta};
 use crate::trace::{Costs, Trace};
@@ -19,6 +21,9 @@ pub struct Comparison {
     pub by: By,
     /// How many threads to use; the report does not depend on it.
     pub threads: NonZeroUsize,
+    /// Whether to measure burst envelopes (a pass over what was admitted for each of some forty lengths) and what each of
+    /// the busiest clients met over time.
+    pub details: bool,
     /// The command that gives this report again, word by word.
     pub command: Vec<String>,
 }
@@ -72,7 +77,9 @@ impl Comparison {
             .iter()
             .zip(replayed)
             .filter_map(|(named, replayed)| numbers(named, replayed, named.quota().and_then(log_units), trace));
-        Report::new(self.meta(trace), numbers.collect())
+        let mut report = Report::new(self.meta(trace), numbers.collect());
+        report.offered = self.offered(trace);
+        report
     }
 
     /// Quotas whose sliding log, the yardstick of efficiency, is not among the policies.
@@ -89,7 +96,6 @@ impl Comparison {
 
     fn scope(&self, named: &NamedPolicy, trace: &Trace) -> Scope {
         let (start_ns, end_ns) = span(trace);
-        let shown = self.policies.iter().find_map(NamedPolicy::quota).map(|quota| quota.window().get());
         Scope {
             limit: named.quota().map(Quota::limit),
             window_ns: named.quota().map(|quota| quota.window().get()),
@@ -98,8 +104,37 @@ impl Comparison {
             end_ns,
             clients: trace.names.len() as u64,
             by_client: self.by == By::Client,
-            layout: Layout::new(start_ns, end_ns, shown),
+            layout: Layout::new(start_ns, end_ns, self.window()),
+            envelope: self.envelope_lengths(trace),
+            raster: if self.details { busiest(&requests(trace)) } else { Vec::new() },
         }
+    }
+
+    /// The window that pictures show for policies without one of their own.
+    fn window(&self) -> Option<u64> {
+        self.policies.iter().find_map(NamedPolicy::quota).map(|quota| quota.window().get())
+    }
+
+    /// Lengths of the burst envelopes, the same for all policies; none when they are not wanted.
+    fn envelope_lengths(&self, trace: &Trace) -> Vec<u64> {
+        if !self.details {
+            return Vec::new();
+        }
+        let (start_ns, end_ns) = span(trace);
+        let windows: Vec<u64> =
+            self.policies.iter().filter_map(NamedPolicy::quota).map(|quota| quota.window().get()).collect();
+        envelope_lengths(trace.facts.resolution_ns, end_ns - start_ns, &windows)
+    }
+
+    /// What was asked for, where that is wanted.
+    fn offered(&self, trace: &Trace) -> Option<Offered> {
+        let lengths = self.envelope_lengths(trace);
+        let window = self.window().unwrap_or(1);
+        let watch = |_| Watch::Offered(Box::new(OfferedMetrics::new(&lengths, window)));
+        let everything = [Rule::Unlimited.into()];
+        let wanted = if self.details { &everything[..] } else { &[] };
+        let replayed = replay(trace, self.by, wanted, self.threads.get(), watch);
+        replayed.into_iter().next().and_then(|replayed| replayed.observer.offered())
     }
 
     fn meta(&self, trace: &Trace) -> Meta {
@@ -135,10 +170,11 @@ pub fn trace_meta(trace: &Trace) -> TraceMeta {
     }
 }
 
-/// What is watched during a replay: everything, or only the units of a yardstick that is not shown.
+/// What is watched during a replay: everything, only the units of a yardstick that is not shown, or what was asked for.
 enum Watch {
     Metrics(Box<PolicyMetrics>),
     Units(u128),
+    Offered(Box<OfferedMetrics>),
 }
 
 impl Watch {
@@ -147,8 +183,16 @@ impl Watch {
         let units = match self {
             Watch::Metrics(metrics) => metrics.units_allowed(),
             Watch::Units(units) => *units,
+            Watch::Offered(_) => 0,
         };
         u64::try_from(units).unwrap_or(u64::MAX)
+    }
+
+    fn offered(self) -> Option<Offered> {
+        match self {
+            Watch::Offered(offered) => Some(offered.finish()),
+            Watch::Metrics(_) | Watch::Units(_) => None,
+        }
     }
 }
 
@@ -160,6 +204,7 @@ impl Observer for Watch {
                 let admitted = history.iter().filter(|outcome| outcome.release().is_some());
                 *units += admitted.map(|outcome| u128::from(outcome.cost)).sum::<u128>();
             }
+            Watch::Offered(offered) => offered.observe(history),
         }
     }
 
@@ -167,8 +212,9 @@ impl Observer for Watch {
         match (self, later) {
             (Watch::Metrics(metrics), Watch::Metrics(later)) => metrics.merge(*later),
             (Watch::Units(units), Watch::Units(later)) => *units += later,
+            (Watch::Offered(offered), Watch::Offered(later)) => offered.merge(*later),
             // A policy is watched in one way throughout.
-            (Watch::Metrics(_), Watch::Units(_)) | (Watch::Units(_), Watch::Metrics(_)) => {}
+            (Watch::Metrics(_) | Watch::Units(_) | Watch::Offered(_), _) => {}
         }
     }
 }
@@ -209,4 +255,13 @@ fn units(trace: &Trace) -> u64 {
         Costs::Unit => trace.at.len() as u64,
         Costs::Each(costs) => costs.iter().fold(0, |sum, cost| sum.saturating_add(*cost)),
     }
+}
+
+/// Requests of each client.
+fn requests(trace: &Trace) -> Vec<u64> {
+    let mut requests = vec![0; trace.names.len()];
+    for &client in &trace.client {
+        requests[client as usize] += 1;
+    }
+    requests
 }

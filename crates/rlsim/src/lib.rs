@@ -18,7 +18,11 @@ pub mod error;
 pub mod generate;
 pub mod inspect;
 pub mod metrics;
+pub mod recommend;
 pub mod replay;
 pub mod report;
+#[cfg(feature = "serve")]
+pub mod serve;
 pub mod sim;
+pub mod sweep;
 pub mod trace;

@@ -122,6 +122,10 @@ fn documented_counts() {
         ("formats/lnav_caddy_docker.log", [39, 4, 0, 0, 35], 1, "caddy"),
         ("formats/lnav_cloudflare_ns.jsonl", [15, 15, 0, 0, 0], 14, "cloudflare"),
         ("formats/plaso_azure_appgw.jsonl", [2, 2, 0, 0, 0], 1, "azure-gateway"),
+        ("formats/taurus_k6.csv", [60, 4, 0, 0, 56], 1, "csv"),
+        ("formats/lnav_haproxy.log", [17, 13, 0, 0, 4], 5, "haproxy"),
+        ("formats/crowdsec_nginx_limit_req_error.log", [9, 9, 0, 0, 0], 2, "nginx-error"),
+        ("formats/lnav_edge_logfile_crlf.0", [2, 2, 0, 0, 0], 1, "text"),
     ] {
         if let Some(found) = counts(name, &ReadOptions::default()) {
             let expect = (rows, clients, format.to_owned());
@@ -131,4 +135,60 @@ fn documented_counts() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Files from which no trace can be made, and why.
+#[test]
+fn documented_failures() {
+    for (name, reason) in [
+        ("formats/lnav_w3c_fieldcount_mismatch.log", "17 fields: expected 6 as in #Fields"),
+        // Its dates have no year.
+        ("formats/lnav_edge_logfile_dst.0", "format not recognised"),
+        ("formats/lnav_edge_logfile_invalid_utf8.0", "format not recognised"),
+        ("swim_fb2009_0.tsv", "no column is known to hold the time; there are 6 columns and no header"),
+    ] {
+        let Some(path) = shared(name) else { continue };
+        let error = load(&[Input::File(path)], &ReadOptions::default()).expect_err(name);
+        assert_eq!(error.exit_code(), 1, "{name}");
+        assert!(error.to_string().contains(reason), "{name}: {error}");
+    }
+}
+
+#[test]
+fn invalid_utf8_is_bytes_like_any_other() {
+    let options = ReadOptions { format: Some("text".into()), ..ReadOptions::default() };
+    if let Some(found) = counts("formats/lnav_edge_logfile_invalid_utf8.0", &options) {
+        assert_eq!(found, ([6, 1, 5, 0, 0], 1, "text".to_owned()));
+    }
+}
+
+#[test]
+fn rotated_logs_merge_whatever_their_order() {
+    let (Some(newer), Some(older)) = (shared("nginx_rotated.log.2"), shared("nginx_rotated.log.3")) else { return };
+    let read = |paths: [&PathBuf; 2]| {
+        let inputs = paths.map(|path| Input::File(path.clone()));
+        load(&inputs, &ReadOptions::default()).unwrap()
+    };
+    let (one, other) = (read([&newer, &older]), read([&older, &newer]));
+    assert_eq!((one.facts.rows, one.facts.events, one.facts.bad), (6_140, 2_299, 3_841));
+    assert_eq!((&one.at, &one.client, &one.names), (&other.at, &other.client, &other.names));
+}
+
+/// A global fixed window of a second with limit L admits, over seconds, the sum of min(n, L): the counts that this needs.
+#[test]
+fn stamps_of_whole_seconds_stay_whole() {
+    for name in ["apache_combined.log", "nasa_http_19950801.tsv"] {
+        let Some(trace) = read(name, &ReadOptions::default()) else { continue };
+        assert!(trace.at.iter().all(|at| at % 1_000_000_000 == 0), "{name}");
+    }
+}
+
+#[test]
+fn a_gateway_without_client_ports_and_mixed_zones() {
+    let Some(trace) = read("formats/crowdsec_envoy_k8s.log", &ReadOptions::default()) else { return };
+    assert_eq!(&*trace.names[0], b"10.0.0.13");
+    let Some(trace) = read("formats/crowdsec_aws_alb.log", &ReadOptions::default()) else { return };
+    assert!(trace.names.iter().all(|name| !name.contains(&b':')));
+    let Some(trace) = read("formats/plaso_apache_vhost_mixed.log", &ReadOptions::default()) else { return };
+    assert!(trace.names.contains(&b"10.1.1.2".as_slice().into()));
 }

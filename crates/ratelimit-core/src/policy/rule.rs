@@ -154,8 +154,13 @@ impl Algorithm for Rule {
 
     fn decide(&self, state: &mut RuleState, now: Nanos, cost: u64) -> Decision {
         dispatch!(self, &mut *state, |algorithm, part| algorithm.decide(part, now, cost), {
-            *state = self.fresh();
-            self.decide(state, now, cost)
+            let mut fresh = self.fresh();
+            let decision = self.decide(&mut fresh, now, cost);
+            // Law 1: nothing but an admission replaces what is there.
+            if cost > 0 && decision.is_allowed() {
+                *state = fresh;
+            }
+            decision
         })
     }
 
@@ -165,13 +170,15 @@ impl Algorithm for Rule {
 
     fn charge(&self, state: &mut RuleState, now: Nanos, cost: u64) {
         dispatch!(self, &mut *state, |algorithm, part| algorithm.charge(part, now, cost), {
-            *state = self.fresh();
-            self.charge(state, now, cost);
+            if cost > 0 {
+                *state = self.fresh();
+                self.charge(state, now, cost);
+            }
         });
     }
 
     fn refund(&self, state: &mut RuleState, cost: u64) {
-        dispatch!(self, &mut *state, |algorithm, part| algorithm.refund(part, cost), *state = self.fresh());
+        dispatch!(self, &mut *state, |algorithm, part| algorithm.refund(part, cost), {});
     }
 
     fn used(&self, state: &RuleState, now: Nanos) -> u64 {

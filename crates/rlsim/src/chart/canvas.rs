@@ -72,6 +72,11 @@ impl<'a> Canvas<'a> {
         self.backend.draw_path(points, &pen(ink, tenths)).map_err(failed)
     }
 
+    /// A filled circle.
+    pub(super) fn dot(&mut self, at: (i32, i32), radius: u32, ink: Ink) -> Result<()> {
+        self.backend.draw_circle(at, radius, &pen(ink, 0), true).map_err(failed)
+    }
+
     /// A text on its base line.
     pub(super) fn text(&mut self, text: &str, at: (i32, i32), anchor: Anchor, face: Type) -> Result<()> {
         let size = f64::from(face.size.tenths()) * PLOTTERS_FONT_SCALE;

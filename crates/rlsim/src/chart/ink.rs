@@ -1,6 +1,9 @@
 //! What things are drawn with. The SVG backend knows colours only, so an ink that is more than a colour (a hatching, a
 //! dashed line) is drawn in a colour of its own that [`super::svg`] replaces afterwards.
 
+/// Shades of a heat map, paper apart.
+pub(super) const SHADES: u8 = 8;
+
 /// A meaning, and the way it looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ink {
@@ -26,11 +29,31 @@ pub(super) enum Ink {
     Never,
     /// The limit: dashed.
     Limit,
+    /// The line where it is above the limit.
+    OverLine,
     /// Where the window holds more than the limit.
     Over,
     /// A time in which something was wrong.
-    Shade,
+    Trouble,
+    /// A cell of a heat map: 0 is hardly more than paper, [`SHADES`] the darkest.
+    Shade(u8),
+    /// The curve of what was asked for.
+    Asked,
+    /// One of several lines in a plot, told apart by dashes and labels as well as by colour.
+    Curve(u8),
 }
+
+/// The inks of curves, in the order of policies.
+pub(super) const CURVES: [Ink; 8] = [
+    Ink::Curve(0),
+    Ink::Curve(1),
+    Ink::Curve(2),
+    Ink::Curve(3),
+    Ink::Curve(4),
+    Ink::Curve(5),
+    Ink::Curve(6),
+    Ink::Curve(7),
+];
 
 impl Ink {
     /// The colour in which the backend draws it.
@@ -47,8 +70,49 @@ impl Ink {
             Ink::DeniedEdge => (0xD5, 0x5E, 0x00),
             Ink::Never => (0xCC, 0x79, 0xA8),
             Ink::Limit => (0x33, 0x33, 0x34),
+            Ink::OverLine => (0xC2, 0x4E, 0x00),
             Ink::Over => (0xF3, 0xB7, 0x6B),
-            Ink::Shade => (0xE4, 0xE4, 0xE4),
+            Ink::Trouble => (0xE4, 0xE4, 0xE4),
+            Ink::Shade(shade) => {
+                // From a pale blue to a dark one, in even steps: monotone in greyscale too.
+                let (pale, dark) = ([0xF2_u16, 0xF6, 0xFA], [0x08_u16, 0x30, 0x6B]);
+                let (shade, all) = (u16::from(shade.min(SHADES)), u16::from(SHADES));
+                let mixed = |i: usize| u8::try_from((pale[i] * (all - shade) + dark[i] * shade) / all).unwrap_or(0);
+                (mixed(0), mixed(1), mixed(2))
+            }
+            Ink::Asked => (0xBB, 0xBB, 0xBB),
+            Ink::Curve(line) => {
+                const LINES: [(u8, u8, u8); CURVES.len()] = [
+                    (0xD5, 0x5E, 0x02),
+                    (0x11, 0x11, 0x13),
+                    (0x00, 0x72, 0xB3),
+                    (0x00, 0x9E, 0x73),
+                    (0xCC, 0x79, 0xA9),
+                    (0xE6, 0x9F, 0x00),
+                    (0x56, 0xB4, 0xE9),
+                    (0x7A, 0x6A, 0x00),
+                ];
+                LINES[usize::from(line) % LINES.len()]
+            }
+        }
+    }
+
+    /// The dashes of a curve in tenths of a pixel, `None` for a line that is not broken.
+    pub(super) fn dashes(self) -> Option<&'static str> {
+        const LINES: [Option<&str>; CURVES.len()] = [
+            None,
+            None,
+            Some("140 50"),
+            Some("30 40"),
+            Some("140 40 30 40"),
+            Some("70 40"),
+            Some("200 60"),
+            Some("30 80"),
+        ];
+        match self {
+            Ink::Limit => Some("60 40"),
+            Ink::Curve(line) => LINES[usize::from(line) % LINES.len()],
+            _ => None,
         }
     }
 

@@ -133,7 +133,12 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, panel: &Panel, frame: &Frame, top: i
         canvas.line(vec![(left, y), (right, y)], 12, Ink::Limit)?;
         canvas.text(&format!("limit {}", short_count(limit)), (right + 50, y + 45), Anchor::Start, Type::QUIET)?;
     }
-    canvas.line(trace_line(&panel.trailing, frame.time, units), 16, Ink::Black)?;
+    let line = trace_line(&panel.trailing, frame.time, units);
+    let above = panel.limit.map_or(Vec::new(), |limit| above(&line, units.at(limit)));
+    canvas.line(line, 16, Ink::Black)?;
+    for part in above {
+        canvas.line(part, 16, Ink::OverLine)?;
+    }
     stacked_steps(canvas, panel, frame, bars)?;
     canvas.line(vec![(left, bars_bottom), (right, bars_bottom)], 10, Ink::Grey)?;
     for &tick in &frame.ticks {
@@ -172,6 +177,23 @@ fn trace_line(trailing: &Trailing, time: Scale, units: Scale) -> Vec<(i32, i32)>
         push_straight(&mut points, (x, units.at(lo)));
     }
     points
+}
+
+/// The parts of a line of level and upright pieces that are above `limit` on the page.
+fn above(line: &[(i32, i32)], limit: i32) -> Vec<Vec<(i32, i32)>> {
+    let mut parts: Vec<Vec<(i32, i32)>> = Vec::new();
+    let mut inside = false;
+    for pair in line.windows(2) {
+        let [(x0, y0), (x1, y1)] = [pair[0], pair[1]];
+        if y0.min(y1) < limit {
+            if !inside {
+                parts.push(vec![(x0, y0.min(limit))]);
+            }
+            parts.last_mut().expect("a part was begun").push((x1, y1.min(limit)));
+        }
+        inside = y1 < limit;
+    }
+    parts
 }
 
 /// Fills from the smallest to the largest value of each column where they differ.

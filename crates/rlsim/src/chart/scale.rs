@@ -1,5 +1,7 @@
 //! From numbers to places on the page, in integers.
 
+use crate::report::{duration, short_count};
+
 /// A stretch of values mapped onto a stretch of the page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scale {
@@ -38,6 +40,70 @@ pub(super) fn round_ticks(most: u64, count: u64) -> Vec<u64> {
     (0..=most / step).map(|i| i * step).collect()
 }
 
+/// A stretch of values above zero mapped logarithmically onto a stretch of the page.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LogScale {
+    scale: Scale,
+}
+
+impl LogScale {
+    /// Maps `from..=until` onto `first..=last`. Values below 1 count as 1.
+    pub(super) fn new((from, until): (u64, u64), page: (i32, i32)) -> Self {
+        LogScale { scale: Scale::new((log2(from), log2(until)), page) }
+    }
+
+    /// The place of a value; what lies outside goes to the nearer end.
+    pub(super) fn at(&self, value: u64) -> i32 {
+        self.scale.at(log2(value))
+    }
+
+    /// The page's side of it, smaller end first.
+    pub(super) fn ends(&self) -> (i32, i32) {
+        self.scale.ends()
+    }
+}
+
+/// The binary logarithm in units of 2^-16, rounded down, in integers: the libraries of two machines may differ in the last
+/// bit of a floating-point one, and the picture would with them.
+fn log2(value: u64) -> u64 {
+    const BITS: u32 = 16;
+    let value = value.max(1);
+    let whole = value.ilog2();
+    // The value scaled to [1, 2) with 63 bits behind the point. Squaring it doubles the logarithm: each time it passes 2,
+    // the next bit is one.
+    let mut mantissa = u128::from(value) << (63 - whole);
+    let mut log = u64::from(whole);
+    for _ in 0..BITS {
+        mantissa = (mantissa * mantissa) >> 63;
+        let bit = mantissa >> 64;
+        mantissa >>= bit;
+        log = log << 1 | u64::from(bit == 1);
+    }
+    log
+}
+
+/// Powers of ten between the ends of a logarithmic axis; with few of them also twice and five times these.
+pub(super) fn decade_ticks((from, until): (u64, u64)) -> Vec<(u64, String)> {
+    let powers = || (0..20).map(|power| 10_u64.pow(power));
+    let inside = |tick: &u64| (from.max(1)..=until).contains(tick);
+    let mut ticks: Vec<u64> = powers().filter(inside).collect();
+    if ticks.len() <= 3 {
+        ticks = powers().flat_map(|ten| [1, 2, 5].map(|digit| ten.saturating_mul(digit))).filter(inside).collect();
+        ticks.dedup();
+    }
+    ticks.into_iter().map(|tick| (tick, short_count(tick))).collect()
+}
+
+/// Familiar durations between the ends of a logarithmic axis, at most about nine.
+pub(super) fn duration_ticks((from, until): (u64, u64)) -> Vec<(u64, String)> {
+    const SECOND: u64 = 1_000_000_000;
+    let tens = (0..10).map(|power| 10_u64.pow(power));
+    let clock = [10, 60, 600, 3600, 36_000, 86_400, 864_000, 8_640_000, 86_400_000].map(|seconds| seconds * SECOND);
+    let all: Vec<u64> = tens.chain(clock).filter(|tick| (from..=until).contains(tick)).collect();
+    let every = all.len().div_ceil(9).max(1);
+    all.into_iter().step_by(every).map(|tick| (tick, duration(tick))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,6 +115,16 @@ mod tests {
         let scale = Scale::new((0, u64::MAX), (1000, 0));
         assert_eq!([scale.at(0), scale.at(u64::MAX)], [1000, 0]);
         assert_eq!(Scale::new((5, 5), (0, 10)).at(5), 0);
+    }
+
+    #[test]
+    fn logarithms_are_those_of_the_mathematicians() {
+        assert_eq!([log2(0), log2(1), log2(2), log2(1 << 63)], [0, 0, 1 << 16, 63 << 16]);
+        for value in [3, 10, 1000, 12_345_678_901, u64::MAX] {
+            #[expect(clippy::cast_precision_loss, reason = "beside a float")]
+            let (found, expected) = (log2(value) as f64 / 65_536.0, (value as f64).log2());
+            assert!((expected - found).abs() < 2.0 / 65_536.0, "{value}: {found} {expected}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Works on the backend's own text, whose form is pinned by the version in Cargo.lock and by the tests here.
 
 use super::canvas::TENTHS;
-use super::ink::Ink;
+use super::ink::{CURVES, Ink};
 
 /// Finishes a page drawn in tenths of a pixel. `name` keeps the ids of several charts on one page apart.
 pub(super) fn finish(drawn: &str, name: &str, size: (u32, u32), title: &str, description: &str) -> String {
@@ -26,14 +26,24 @@ pub(super) fn finish(drawn: &str, name: &str, size: (u32, u32), title: &str, des
 
 /// Puts hatchings and dashes in place of the colours that stand for them.
 fn paint(body: &str, name: &str) -> String {
+    let body = dash(body);
     let (edge, black, paper) = (Ink::DeniedEdge.hex(), Ink::Black.hex(), Ink::Paper.hex());
-    let limit = format!("stroke=\"{}\"", Ink::Limit.hex());
-    let body = body.replace(&limit, &format!("{limit} stroke-dasharray=\"60 40\""));
     let hatched = format!("fill=\"url(#{name}-denied)\" stroke=\"{edge}\" stroke-width=\"8\"");
     let body = fill(&body, Ink::Denied, &hatched);
     let body = fill(&body, Ink::Never, &format!("fill=\"url(#{name}-never)\" stroke=\"none\""));
     let rim = "stroke-width=\"50\" stroke-linejoin=\"round\" paint-order=\"stroke\"";
     fill(&body, Ink::Rimmed, &format!("fill=\"{black}\" stroke=\"{paper}\" {rim}"))
+}
+
+/// Breaks the lines of inks that are dashed.
+fn dash(body: &str) -> String {
+    CURVES.into_iter().chain([Ink::Limit]).fold(body.to_string(), |body, ink| match ink.dashes() {
+        Some(dashes) => {
+            let stroke = format!("stroke=\"{}\"", ink.hex());
+            body.replace(&stroke, &format!("{stroke} stroke-dasharray=\"{dashes}\""))
+        }
+        None => body,
+    })
 }
 
 /// Replaces a fill and the stroke that the backend writes behind it, if it does: an attribute may stand only once.

@@ -55,8 +55,15 @@ fn advance(letter: char) -> i32 {
     }
 }
 
-/// Breaks `text` between words into lines that fit into `room`. A word longer than a line is cut with an ellipsis.
+/// Breaks `text` between words into as few lines as fit into `room`, and these about equally long.
 pub(super) fn wrap(text: &str, room: i32, size: Size, bold: bool) -> Vec<String> {
+    let lines = fill(text, room, size, bold);
+    let narrower = (1..=10).rev().map(|tenth| fill(text, room / 20 * (10 + tenth), size, bold));
+    narrower.take_while(|narrow| narrow.len() == lines.len()).last().unwrap_or(lines)
+}
+
+/// Breaks `text` between words into lines that fit into `room`. A word longer than a line is cut with an ellipsis.
+fn fill(text: &str, room: i32, size: Size, bold: bool) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         let word = shorten(word, room, size, bold);

@@ -30,10 +30,12 @@ const CUT: u64 = 3;
 pub struct TimelineChart {
     /// The finding, as a title.
     pub title: String,
-    /// What the hatched area, the solid area and the dashed line are, with their unit.
+    /// What the hatched area, the solid area and the dashed line are, with their unit; empty where there is none.
     pub legend: [String; 3],
     /// The length of a bin in nanoseconds.
     pub bin_ns: u64,
+    /// Whether the scale fits the dashed line instead of all that got through.
+    pub scale_to_reference: bool,
     /// What is shaded: from, to (nanoseconds), and why.
     pub shaded: Option<(u64, u64, String)>,
     /// One panel a variant.
@@ -110,8 +112,9 @@ fn most_shown(chart: &TimelineChart) -> u64 {
     let most = |series: fn(&TimelinePanel) -> &[u64]| {
         chart.panels.iter().flat_map(|panel| series(panel).iter().copied()).max().unwrap_or(0)
     };
-    let calm = most(|panel| &panel.through).max(most(|panel| &panel.reference)).max(1);
-    most(|panel| &panel.all).min(calm.saturating_mul(CUT)).max(calm)
+    let (through, reference) = (most(|panel| &panel.through), most(|panel| &panel.reference).max(1));
+    let calm = if chart.scale_to_reference { reference } else { through.max(reference) };
+    most(|panel| &panel.all).max(through).min(calm.saturating_mul(CUT)).max(calm)
 }
 
 /// What all panels share, and where this one is.
@@ -130,10 +133,17 @@ impl Frame<'_> {
         canvas.text(&panel.title, (LEFT, top + 190), Anchor::Start, Type::HEADING)?;
         canvas.text(&summary, (RIGHT, top + 190), Anchor::End, Type::LABEL)?;
         if let Some((from, to, _)) = &self.chart.shaded {
-            canvas.fill((self.time.at(*from), plot_top), (self.time.at(*to), plot_bottom), Ink::Shade)?;
+            canvas.fill((self.time.at(*from), plot_top), (self.time.at(*to), plot_bottom), Ink::Trouble)?;
         }
         self.area(canvas, &panel.all, Ink::Denied)?;
         self.area(canvas, &panel.through, Ink::Allowed)?;
+        if let Some((from, to, _)) = &self.chart.shaded {
+            // Areas may cover the shade; its edges stay visible.
+            for at in [from, to] {
+                let x = self.time.at(*at);
+                canvas.line(vec![(x, plot_top - 60), (x, plot_bottom)], 10, Ink::Grey)?;
+            }
+        }
         let line = self.steps(&panel.reference);
         if line.len() > 1 {
             canvas.line(line, 14, Ink::Limit)?;
@@ -150,13 +160,13 @@ impl Frame<'_> {
 
     /// Says how high an area goes that the scale cuts off.
     fn cut_off(&self, canvas: &mut Canvas<'_>, panel: &TimelinePanel, plot_top: i32) -> Result<()> {
-        let highest = panel.all.iter().enumerate().max_by_key(|&(bin, &count)| (count, std::cmp::Reverse(bin)));
+        let highest = panel.all.iter().enumerate().chain(panel.through.iter().enumerate());
+        let highest = highest.max_by_key(|&(bin, &count)| (count, std::cmp::Reverse(bin)));
         let Some((bin, &count)) = highest.filter(|&(_, &count)| count > self.most) else { return Ok(()) };
         let words = format!("up to {} per second", short_count(self.per_second(count)));
         let half = width(&words, Size::Label, false) / 2;
         let x = self.time.at(self.edge(bin)).clamp(LEFT + half + 60, RIGHT - half);
-        canvas.fill((x - half - 40, plot_top + 30), (x + half + 40, plot_top + 210), Ink::Paper)?;
-        canvas.text(&words, (x, plot_top + 165), Anchor::Middle, Type::LABEL)
+        canvas.text(&words, (x, plot_top + 165), Anchor::Middle, Type { ink: Ink::Rimmed, ..Type::LABEL })
     }
 
     fn per_second(&self, count: u64) -> u64 {
@@ -208,8 +218,9 @@ impl Frame<'_> {
 fn legend(canvas: &mut Canvas<'_>, chart: &TimelineChart, y: i32) -> Result<()> {
     let [all, through, reference] = &chart.legend;
     let mut entries = vec![(Ink::Denied, all), (Ink::Allowed, through), (Ink::Limit, reference)];
+    entries.retain(|(_, text)| !text.is_empty());
     if let Some((_, _, why)) = &chart.shaded {
-        entries.push((Ink::Shade, why));
+        entries.push((Ink::Trouble, why));
     }
     let mut x = MARGIN;
     for (ink, text) in entries {
@@ -252,6 +263,7 @@ mod tests {
             title: "A finding".into(),
             legend: ["all", "through", "reference"].map(String::from),
             bin_ns: 1_000_000_000,
+            scale_to_reference: false,
             shaded: Some((1, 2_000_000_000, "outage".into())),
             panels: vec![panel],
         }

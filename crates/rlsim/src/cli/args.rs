@@ -7,7 +7,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use ratelimit_core::Quota;
 
 use super::inspect::InspectArgs;
+use super::recommend::RecommendArgs;
+use super::sweep::SweepArgs;
 use crate::generate::GenerateArgs;
+use crate::sim::cluster::ClusterArgs;
+use crate::sim::storm::StormArgs;
 use crate::trace::TraceArgs;
 
 /// Replay traffic through every rate-limiting algorithm, and see what each would have allowed and rejected
@@ -26,8 +30,23 @@ pub enum Command {
     Compare(Box<CompareArgs>),
     /// Look at a trace: is it fit for choosing a limit, and what should be known about it?
     Inspect(Box<InspectArgs>),
+    /// Try a grid of limits, windows and bursts: what each refuses, what it lets through, and where the trade-off bends
+    Sweep(Box<SweepArgs>),
+    /// Turn a promise into a limit: fitted on the first part of a trace, checked on the rest, ready to use
+    Recommend(Box<RecommendArgs>),
     /// Make a trace as CSV on standard output, from a pattern and a seed
     Generate(Box<GenerateArgs>),
+    /// Simulate many servers that share one limit, and compare how they do it
+    Cluster(Box<ClusterArgs>),
+    /// Simulate clients that retry against a server, and compare how they do it
+    Storm(Box<StormArgs>),
+    /// Serve a limited API with a page that shows the limiter at work (feature `serve`)
+    #[cfg(feature = "serve")]
+    Serve(crate::serve::ServeArgs),
+    /// Serve a limited API with a page that shows the limiter at work (not in this build: it says how to get it)
+    #[cfg(not(feature = "serve"))]
+    #[command(disable_help_flag = true)]
+    Serve(NotBuilt),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -35,6 +54,15 @@ pub enum Command {
     },
     /// Print the manual page
     Man,
+}
+
+/// Options of a command that this build leaves out: anything goes, so that the answer is how to build it.
+#[cfg(not(feature = "serve"))]
+#[derive(Debug, Args)]
+pub struct NotBuilt {
+    /// Its options.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    pub words: Vec<String>,
 }
 
 /// What is limited.
@@ -104,6 +132,10 @@ pub struct CompareArgs {
     /// Write no chart
     #[arg(long)]
     pub no_chart: bool,
+    /// End with exit code 3 unless this holds of the report's numbers, such as 'fixed-window.peak.overshoot <= 1.1'
+    /// (keys as in the JSON report; < <= == != >= >); repeatable
+    #[arg(long, value_name = "EXPR")]
+    pub assert: Vec<String>,
     /// Threads to use; the result does not depend on it [default: all cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,

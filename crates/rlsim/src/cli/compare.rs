@@ -10,7 +10,9 @@ use serde::Deserialize;
 
 use super::args::{ByArg, CompareArgs, EngineArg, PolicyArgs};
 use super::engines::Keyed;
-use super::{left_out, output, progress};
+#[cfg(not(feature = "png"))]
+use super::left_out;
+use super::{output, progress, words};
 use crate::chart;
 use crate::cli::Output;
 use crate::compare::Comparison;
@@ -26,6 +28,16 @@ enum Kind {
     Json,
     Csv,
     Markdown,
+    Html,
+    #[cfg(feature = "png")]
+    Png,
+}
+
+impl Kind {
+    /// Whether it shows a chart, so that none is written besides.
+    fn is_picture(self) -> bool {
+        !matches!(self, Kind::Json | Kind::Csv | Kind::Markdown)
+    }
 }
 
 /// Where an export goes.
@@ -38,6 +50,9 @@ enum Target {
 pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
     let args = *args;
     let policies = policies(&args.policies)?;
+    let names: Vec<&str> = policies.iter().map(|named| named.name.as_str()).collect();
+    let assertions =
+        args.assert.iter().map(|text| report::Assertion::parse(text, &names)).collect::<Result<Vec<_>>>()?;
     let (inputs, mut options) = args.trace.into_parts();
     let exports = args.export.iter().map(|path| open_export(path)).collect::<Result<Vec<_>>>()?;
     let default_chart = default_chart(&exports, args.no_chart, &inputs);
@@ -58,7 +73,9 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
             ByArg::Global => By::Global,
         },
         threads: args.threads.unwrap_or_else(cores),
-        command: command(words),
+        details: !assertions.is_empty()
+            || exports.iter().any(|(kind, _)| matches!(kind, Kind::Json | Kind::Csv | Kind::Html)),
+        command: words::that_decide(words),
     };
     let report = match args.engine {
         EngineArg::Flat => comparison.run(&trace),
@@ -73,23 +90,19 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
     if let Some(chart) = default_chart {
         write(Target::File(chart), &render(Kind::Svg, &report)?)?;
     }
-    Ok(())
+    hold(&assertions, &report)
 }
 
-/// The words that give this report again: the program by its name, wherever it lies, and no word that only says where
-/// output goes or how many threads work, so that the report is the same for all of these.
-fn command(words: &[OsString]) -> Vec<String> {
-    let mut kept = vec!["rlsim".to_owned()];
-    let mut words = words.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).peekable();
-    while let Some(word) = words.next() {
-        match word.split_once('=').map_or(word.as_str(), |(option, _)| option) {
-            "--no-chart" => {}
-            "--threads" => drop(words.next_if(|_| !word.contains('='))),
-            "--export" => while words.next_if(|next| next == "-" || !next.starts_with('-')).is_some() {},
-            _ => kept.push(word),
+/// All outputs are written by now; every condition that does not hold is said, not only the first.
+fn hold(assertions: &[report::Assertion], report: &Report) -> Result<()> {
+    let mut broken = Vec::new();
+    for assertion in assertions {
+        match assertion.check(report) {
+            Err(Error::Assertion(message)) => broken.push(message),
+            other => other?,
         }
     }
-    kept
+    if broken.is_empty() { Ok(()) } else { Err(Error::Assertion(broken.join("\n"))) }
 }
 
 fn cores() -> NonZeroUsize {
@@ -156,6 +169,10 @@ fn open_export(path: &Path) -> Result<(Kind, Target)> {
         Some("json") => Kind::Json,
         Some("csv") => Kind::Csv,
         Some("md") => Kind::Markdown,
+        Some("html") => Kind::Html,
+        #[cfg(feature = "png")]
+        Some("png") => Kind::Png,
+        #[cfg(not(feature = "png"))]
         Some("png") => return Err(left_out::error("--export of a PNG", "png")),
         _ => {
             return Err(Error::usage(format!(
@@ -170,7 +187,7 @@ fn open_export(path: &Path) -> Result<(Kind, Target)> {
 
 /// The chart that is written without being asked for, unless a picture is, or the folder cannot be written.
 fn default_chart(exports: &[(Kind, Target)], no_chart: bool, inputs: &[Input]) -> Option<Output> {
-    if no_chart || exports.iter().any(|(kind, _)| *kind == Kind::Svg) {
+    if no_chart || exports.iter().any(|(kind, _)| kind.is_picture()) {
         return None;
     }
     let path = default_chart_path(inputs);
@@ -200,21 +217,25 @@ fn default_chart_path(inputs: &[Input]) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn render(kind: Kind, report: &Report) -> Result<String> {
-    match kind {
-        Kind::Svg => chart::comparison(&chart::ComparisonChart::of(report)),
-        Kind::Json => report::json(report),
-        Kind::Csv => report::csv(report),
-        Kind::Markdown => Ok(report::markdown(report)),
-    }
+fn render(kind: Kind, report: &Report) -> Result<Vec<u8>> {
+    let text = match kind {
+        Kind::Svg => chart::comparison(&chart::ComparisonChart::of(report))?,
+        Kind::Json => report::json(report)?,
+        Kind::Csv => report::csv(report)?,
+        Kind::Markdown => report::markdown(report),
+        Kind::Html => report::html(report, &chart::all(report)?),
+        #[cfg(feature = "png")]
+        Kind::Png => return chart::png(&chart::comparison(&chart::ComparisonChart::of(report))?),
+    };
+    Ok(text.into_bytes())
 }
 
-fn write(target: Target, content: &str) -> Result<()> {
+fn write(target: Target, content: &[u8]) -> Result<()> {
     match target {
         Target::Stdout => output::print(content),
         Target::File(file) => {
             let path = file.path().display().to_string();
-            file.write(content.as_bytes())?;
+            file.write(content)?;
             output::talk(&format!("wrote {path}"));
             Ok(())
         }

@@ -10,6 +10,9 @@ mod inspect;
 mod left_out;
 mod output;
 mod progress;
+mod recommend;
+mod sweep;
+mod words;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -24,7 +27,6 @@ use crate::error::{Error, Result};
 
 /// Runs the program on its words, the first being its own name.
 pub fn run(words: &[OsString]) -> ExitCode {
-    output::clean_up_when_interrupted();
     let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
         Err(error) => return not_parsed(&error),
@@ -50,7 +52,15 @@ fn dispatch(cli: Cli, words: &[OsString]) -> Result<()> {
     match cli.command {
         Command::Compare(args) => compare::run(args, words),
         Command::Inspect(args) => inspect::run(*args, words),
+        Command::Sweep(args) => sweep::run(*args, words),
+        Command::Recommend(args) => recommend::run(*args, words),
         Command::Generate(args) => output::to_stdout(|out| args.run(out)),
+        Command::Cluster(args) => args.run(&mut std::io::stdout().lock(), &mut std::io::stderr()),
+        Command::Storm(args) => args.run(&mut std::io::stdout().lock(), &mut std::io::stderr()),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => args.run(),
+        #[cfg(not(feature = "serve"))]
+        Command::Serve(_) => Err(left_out::error("serve", "serve")),
         Command::Completions { shell } => {
             let shell = shell.generator();
             output::to_stdout(|out| {

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, Once, PoisonError};
 
 use tempfile::{NamedTempFile, TempPath};
 
@@ -23,9 +23,9 @@ pub(super) fn to_stdout(write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Res
     }
 }
 
-/// Writes text to stdout.
-pub(super) fn print(text: &str) -> Result<()> {
-    to_stdout(|out| match out.write_all(text.as_bytes()) {
+/// Writes text or bytes to stdout.
+pub(super) fn print(content: &(impl AsRef<[u8]> + ?Sized)) -> Result<()> {
+    to_stdout(|out| match out.write_all(content.as_ref()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::failed(format!("stdout: {error}"))),
         _ => Ok(()),
     })
@@ -65,6 +65,7 @@ impl Output {
         // A temporary file is private by default, but a report is made as any other file is.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        clean_up_when_interrupted();
         let temporary = builder.tempfile_in(folder).map_err(|error| refused(&error))?;
         pending(|paths| paths.push(temporary.path().to_owned()));
         Ok(Output { path: path.to_owned(), temporary })
@@ -93,8 +94,9 @@ fn pending<R>(change: impl FnOnce(&mut Vec<PathBuf>) -> R) -> R {
     change(&mut PENDING.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// On Ctrl-C: removes temporary files and ends with the customary code 130.
-pub(super) fn clean_up_when_interrupted() {
+/// From the first output on, Ctrl-C removes temporary files and ends with the customary code 130.
+fn clean_up_when_interrupted() {
+    static ONCE: Once = Once::new();
     let clean_up = || {
         pending(|paths| {
             for path in paths.drain(..) {
@@ -105,5 +107,5 @@ pub(super) fn clean_up_when_interrupted() {
         std::process::exit(130);
     };
     // Without a handler an interrupt still ends the program; only a temporary file may stay.
-    let _ = ctrlc::set_handler(clean_up);
+    ONCE.call_once(|| drop(ctrlc::set_handler(clean_up)));
 }

@@ -18,6 +18,7 @@ pub use clients::{Client, Clients};
 pub use densest::{Densest, densest};
 pub use findings::{Finding, Severity};
 pub use gaps::Gaps;
+pub(crate) use moment::moment;
 pub use rates::{Peak, Rate};
 pub use refused::{Refused, refused};
 use serde::Serialize;

@@ -38,6 +38,13 @@ pub(super) fn collect(history: &History<'_>, into: &mut Vec<Admission>) {
     }
 }
 
+/// Fills `into` with all units asked for, at their arrival, whatever became of them.
+pub(super) fn collect_offered(history: &History<'_>, into: &mut Vec<Admission>) {
+    into.clear();
+    let asked = history.iter().filter(|outcome| outcome.cost > 0);
+    into.extend(asked.map(|outcome| Admission { at: outcome.at, cost: outcome.cost }));
+}
+
 /// A stretch of time `[from, until)` in which the trailing window holds the same units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Segment {

@@ -1,7 +1,9 @@
 //! Every metric against brute force: definitions evaluated as they read, instant by instant, on arbitrary histories
 //! (arbitrary answers, not those of a limiter).
 
-use super::{ClientTally, Closing, Identity, Layout, PolicyMetrics, PolicyNumbers, Scope};
+use super::{
+    ClientTally, Closing, Identity, Layout, OfferedMetrics, PolicyMetrics, PolicyNumbers, Scope, envelope_lengths,
+};
 use crate::replay::{CostColumn, History, Subject, Verdict};
 use proptest::prelude::*;
 
@@ -62,6 +64,8 @@ impl Case {
             clients: u64::from(CLIENTS),
             by_client: self.by_client,
             layout: Layout::new(start, end, Some(self.window)),
+            envelope: envelope_lengths(1, end - start, &[self.window]),
+            raster: vec![2, 0],
         }
     }
 
@@ -105,6 +109,13 @@ impl Case {
 
 fn allowed(event: &Event) -> bool {
     matches!(event.verdict, Verdict::Allowed { .. })
+}
+
+fn event_release(event: &Event) -> Option<u64> {
+    match event.verdict {
+        Verdict::Allowed { delay } => Some(event.at + delay),
+        _ => None,
+    }
 }
 
 /// Releases as (time, units), in time order.
@@ -159,7 +170,7 @@ fn jain(tallies: &[(u64, u64)]) -> Option<f64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
     fn counts_are_sums(case in case()) {
@@ -187,6 +198,31 @@ proptest! {
         let instant = numbers.instant.expect("there is a quota");
         prop_assert_eq!(instant.span_ns, (case.window / 100).max(1));
         prop_assert_eq!(instant.units, densest(&case, instant.span_ns).map_or(0, |found| found.0));
+    }
+
+    #[test]
+    fn the_envelope_is_the_densest_window_of_each_length(case in case()) {
+        let envelope = case.numbers().envelope.expect("lengths were asked for");
+        prop_assert_eq!(envelope.iter().map(|point| point.0).collect::<Vec<_>>(), case.scope().envelope);
+        for (length, units) in envelope {
+            prop_assert_eq!(units, densest(&case, length).map_or(0, |found| found.0), "length {}", length);
+        }
+    }
+
+    #[test]
+    fn the_offered_envelope_is_that_of_everything_allowed_at_once(case in case()) {
+        let lengths = case.scope().envelope;
+        let mut offered = OfferedMetrics::new(&lengths, case.window);
+        for events in case.subjects() {
+            let at: Vec<_> = events.iter().map(|event| event.at).collect();
+            let cost: Vec<_> = events.iter().map(|event| event.cost).collect();
+            let verdict: Vec<_> = events.iter().map(|event| event.verdict).collect();
+            let cost = CostColumn::Each(&cost);
+            offered.observe(&History { at: &at, cost, subject: Subject::One(0), verdict: &verdict });
+        }
+        let allow = |event: &Event| Event { verdict: Verdict::Allowed { delay: 0 }, ..*event };
+        let allowed = Case { events: case.events.iter().map(allow).collect(), ..case };
+        prop_assert_eq!(Some(offered.finish().envelope), allowed.numbers().envelope);
     }
 
     #[test]
@@ -237,6 +273,9 @@ proptest! {
         prop_assert_eq!(found.map(|d| d.p95), percentile(95));
         prop_assert_eq!(found.map(|d| d.p99), percentile(99));
         prop_assert_eq!(found.map(|d| d.max), delays.last().copied());
+        let waiting = |event: &&Event| event_release(event).is_some_and(|release| release > case.span().1);
+        let queued = case.events.iter().filter(waiting).count() as u64;
+        prop_assert_eq!(case.numbers().waiting.queued_at_end, queued);
     }
 
     #[test]
@@ -254,6 +293,15 @@ proptest! {
             (Some(found), Some(expected)) => prop_assert!(close(found, expected), "{} {}", found, expected),
             (found, expected) => prop_assert_eq!(found.is_some(), expected.is_some()),
         }
+        let rejected = |client| of(client).filter(|event| !allowed(event)).count() as u64;
+        let worst = (0..CLIENTS).map(|client| (rejected(client), client)).max_by_key(|(n, client)| (*n, std::cmp::Reverse(*client)));
+        let worst = worst.filter(|(n, _)| *n > 0).map(|(n, client)| (Some(client.to_string()), of(client).count() as u64, n));
+        prop_assert_eq!(numbers.most_affected.map(|a| (a.client, a.offered, a.rejected)), worst);
+        let largest = tallies.iter().map(|(_, got)| *got).max().unwrap_or(0);
+        let total: u64 = tallies.iter().map(|(_, got)| *got).sum();
+        let float = |units: u64| f64::from(u32::try_from(units).expect("few"));
+        prop_assert_eq!(numbers.largest_share.is_none(), total == 0);
+        prop_assert!(close(numbers.largest_share.unwrap_or(0.0) * float(total), float(largest)));
         for tally in &numbers.details.clients {
             let ClientTally { client, units_offered, units_allowed, .. } = *tally;
             prop_assert_eq!((units_offered, units_allowed), tallies[client as usize]);
@@ -294,6 +342,24 @@ proptest! {
             prop_assert_eq!(line.lo[column], extremes.iter().map(|e| e.0).max().unwrap_or(0), "lo of column {}", column);
             prop_assert_eq!(line.hi[column], extremes.iter().map(|e| e.1).max().unwrap_or(0), "hi of column {}", column);
         }
+    }
+
+    #[test]
+    fn the_raster_holds_every_request_once(case in case()) {
+        let numbers = case.numbers();
+        let columns = case.scope().layout;
+        for row in &numbers.details.raster {
+            let mine = |event: &&Event| row.client.map_or(event.client % 2 == 1, |client| event.client == client);
+            for column in 0..columns.columns() {
+                let inside = |e: &&Event| (e.at - columns.start_ns) / columns.column_ns == column as u64;
+                let here: Vec<_> = case.events.iter().filter(mine).filter(inside).collect();
+                let granted = here.iter().filter(|event| allowed(event)).count();
+                prop_assert_eq!(row.allowed[column] as usize, granted);
+                prop_assert_eq!(row.rejected[column] as usize, here.len() - granted);
+            }
+        }
+        let shown: u32 = numbers.details.raster.iter().flat_map(|row| row.allowed.iter().chain(&row.rejected)).sum();
+        prop_assert_eq!(shown as usize, case.events.len());
     }
 
     #[test]

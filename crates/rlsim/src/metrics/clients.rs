@@ -1,5 +1,6 @@
 //! What each client got.
 
+use super::numbers::{Affected, ratio};
 use super::saturate;
 use crate::replay::{History, Outcome, Subject, Verdict};
 
@@ -145,4 +146,26 @@ pub(super) fn limited_and_starved(tallies: &[ClientTally]) -> (u64, u64) {
     let limited = tallies.iter().filter(|tally| tally.denied > 0).count();
     let starved = tallies.iter().filter(|tally| tally.allowed == 0 && tally.offered() > 0).count();
     (limited as u64, starved as u64)
+}
+
+/// The client refused most often, the first of equals.
+pub(super) fn most_refused(tallies: &[ClientTally], names: &[Box<[u8]>]) -> Option<Affected> {
+    let rejected = |tally: &ClientTally| tally.denied + tally.never;
+    let worst = tallies.iter().reduce(|a, b| if rejected(b) > rejected(a) { b } else { a });
+    worst.filter(|tally| rejected(tally) > 0).map(|tally| Affected {
+        client: name_of(tally.client, names),
+        offered: tally.offered(),
+        rejected: rejected(tally),
+    })
+}
+
+/// The largest share of `admitted` units that one client got.
+pub(super) fn largest_share(tallies: &[ClientTally], admitted: u128) -> Option<f64> {
+    ratio(tallies.iter().map(|tally| u128::from(tally.units_allowed)).max()?, admitted)
+}
+
+/// A client's name as text, `None` in a trace without names.
+pub(super) fn name_of(client: u32, names: &[Box<[u8]>]) -> Option<String> {
+    let name = names.get(client as usize).filter(|name| !name.is_empty());
+    name.map(|name| String::from_utf8_lossy(name).into_owned())
 }

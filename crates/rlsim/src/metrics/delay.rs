@@ -6,16 +6,26 @@ use crate::replay::{History, Verdict};
 /// All delays that are not zero (eight bytes each; only the leaky bucket has any) and the number that are.
 #[derive(Debug, Default)]
 pub(super) struct Delays {
+    /// The last event of the trace, in nanoseconds.
+    end: u64,
+    queued_at_end: u64,
     none: u64,
     some: Vec<u64>,
 }
 
 impl Delays {
+    pub(super) fn new(end: u64) -> Self {
+        Delays { end, ..Delays::default() }
+    }
+
     pub(super) fn observe(&mut self, history: &History<'_>) {
-        for verdict in history.verdict {
+        for (at, verdict) in history.at.iter().zip(history.verdict) {
             match *verdict {
                 Verdict::Allowed { delay: 0 } => self.none += 1,
-                Verdict::Allowed { delay } => self.some.push(delay),
+                Verdict::Allowed { delay } => {
+                    self.some.push(delay);
+                    self.queued_at_end += u64::from(at.saturating_add(delay) > self.end);
+                }
                 Verdict::Denied { .. } | Verdict::Never => {}
             }
         }
@@ -23,7 +33,13 @@ impl Delays {
 
     pub(super) fn merge(&mut self, other: Self) {
         self.none += other.none;
+        self.queued_at_end += other.queued_at_end;
         self.some.extend(other.some);
+    }
+
+    /// Requests admitted but not yet released when the trace ends.
+    pub(super) fn queued_at_end(&self) -> u64 {
+        self.queued_at_end
     }
 
     /// `None` when nothing was admitted.
@@ -53,14 +69,14 @@ mod tests {
 
     #[test]
     fn nearest_rank_counts_those_without_delay() {
-        let delays = Delays { none: 90, some: (1..=10).rev().collect() };
+        let delays = Delays { none: 90, some: (1..=10).rev().collect(), ..Delays::default() };
         let found = delays.finish().expect("something was admitted");
         assert_eq!((found.p50, found.p95, found.p99, found.max), (0, 5, 9, 10));
     }
 
     #[test]
     fn one_admission_is_every_percentile_and_none_is_no_number() {
-        let found = Delays { none: 0, some: vec![7] }.finish().expect("something was admitted");
+        let found = Delays { some: vec![7], ..Delays::default() }.finish().expect("something was admitted");
         assert_eq!((found.p50, found.p95, found.p99, found.max), (7, 7, 7, 7));
         assert!(Delays::default().finish().is_none());
     }

@@ -13,20 +13,30 @@ mod admitted;
 mod brute;
 mod clients;
 mod delay;
+mod envelope;
 mod excess;
 mod fairness;
 mod layout;
 mod numbers;
+mod offered;
 mod peak;
 mod quality;
+mod raster;
+mod retry;
 mod series;
 #[cfg(test)]
 pub(crate) mod testing;
 mod trailing;
 
 pub use clients::ClientTally;
+pub use envelope::envelope_lengths;
 pub use layout::Layout;
-pub use numbers::{Clients, Delay, Details, Identity, Instant, Peak, PolicyNumbers, Requests, Series, Trailing, Units};
+pub use numbers::{
+    Affected, Clients, Delay, Details, Identity, Instant, Peak, PolicyNumbers, Requests, Retry, Series, Trailing,
+    Units, Waiting,
+};
+pub use offered::{Offered, OfferedMetrics};
+pub use raster::{MOST_ROWS, RasterRow, busiest};
 
 use crate::replay::History;
 
@@ -49,12 +59,22 @@ pub struct Scope {
     pub by_client: bool,
     /// Bins of the series and columns of the trailing line. The same for all policies of a report.
     pub layout: Layout,
+    /// Lengths of the burst envelope in nanoseconds, rising; see [`envelope_lengths`]. Empty leaves out the envelope, which
+    /// takes a pass over the releases for each length, and what denials promise, which takes 16 bytes for each of them.
+    pub envelope: Vec<u64>,
+    /// Clients that get a row of their own in the raster, at most [`MOST_ROWS`]; empty leaves it out.
+    pub raster: Vec<u32>,
 }
 
 impl Scope {
     /// The quota, where the policy has one that makes sense: both parts known and the window not empty.
     fn quota(&self) -> Option<(u64, u64)> {
         self.limit.zip(self.window_ns).filter(|&(_, window)| window > 0)
+    }
+
+    /// Whether the costlier numbers are wanted.
+    fn details(&self) -> bool {
+        !self.envelope.is_empty()
     }
 
     /// The window of the trailing line: the policy's own, or the one all share.
@@ -89,9 +109,12 @@ pub struct PolicyMetrics {
     excess: excess::Excess,
     quality: quality::Quality,
     delays: delay::Delays,
+    promises: retry::Promises,
     clients: clients::Tallies,
     series: series::Bins,
     trailing: trailing::Columns,
+    envelope: envelope::Envelope,
+    raster: raster::Raster,
     scratch: Vec<admitted::Admission>,
 }
 
@@ -115,10 +138,13 @@ impl PolicyMetrics {
             instant: None,
             excess: excess::Excess::new(scope.start_ns, scope.end_ns),
             quality: quality::Quality::default(),
-            delays: delay::Delays::default(),
+            delays: delay::Delays::new(scope.end_ns),
+            promises: retry::Promises::default(),
             clients: clients::Tallies::new(scope.by_client, scope.clients),
             series: series::Bins::new(&scope.layout),
             trailing: trailing::Columns::new(&scope.layout),
+            envelope: envelope::Envelope::new(&scope.envelope),
+            raster: raster::Raster::new(&scope.layout, &scope.raster),
             scratch: Vec::new(),
             scope: scope.clone(),
         }
@@ -130,10 +156,15 @@ impl PolicyMetrics {
         self.counts.add(&tally);
         self.delays.observe(history);
         self.series.observe(history);
+        self.raster.observe(history);
+        if self.scope.details() {
+            self.promises.observe(history);
+        }
         admitted::collect(history, &mut self.scratch);
         if let Some(last) = self.scratch.last() {
             self.counts.last_release_ns = self.counts.last_release_ns.max(Some(last.at));
         }
+        self.envelope.observe(&self.scratch);
         let client = tally.client;
         let peak = self.observe_windows(client);
         if client.is_some() {
@@ -178,9 +209,12 @@ impl PolicyMetrics {
         self.excess.merge(other.excess);
         self.quality.merge(&other.quality);
         self.delays.merge(other.delays);
+        self.promises.merge(other.promises);
         self.clients.merge(other.clients);
         self.series.merge(&other.series);
         self.trailing.merge(&other.trailing);
+        self.envelope.merge(&other.envelope);
+        self.raster.merge(&other.raster);
     }
 
     /// The numbers of the report.
@@ -189,6 +223,8 @@ impl PolicyMetrics {
         let quota = scope.quota();
         let counts = self.counts;
         let over_limit_time = quota.map(|_| self.excess.share());
+        let queued_at_end = self.delays.queued_at_end();
+        let retry = scope.details().then(|| self.promises.finish());
         let tallies = self.clients.finish();
         let (limited, starved) = clients::limited_and_starved(&tallies);
         let judged = |count: u64| quota.map(|_| count);
@@ -217,14 +253,19 @@ impl PolicyMetrics {
             clients: Clients { total: scope.clients, limited, starved },
             fairness: fairness::jain(&tallies),
             state_bytes: closing.state_bytes,
-            envelope: None,
+            envelope: self.envelope.finish(),
             series: self.series.finish(),
+            waiting: Waiting { queued_at_end },
+            retry,
+            most_affected: clients::most_refused(&tallies, closing.names),
+            largest_share: clients::largest_share(&tallies, counts.units_allowed),
             details: Details {
                 by_client: scope.by_client,
                 window_ns: scope.shown_window(),
                 peak: peak::peak(self.peak, scope.limit, closing.names),
                 trailing: self.trailing.finish(),
                 clients: tallies,
+                raster: self.raster.finish(),
                 last_release_ns: counts.last_release_ns,
             },
         }

@@ -1,6 +1,7 @@
 //! The numbers of one policy: one entry of the report's `policies`, key for key in the order they are written.
 
 use super::clients::ClientTally;
+use super::raster::RasterRow;
 use serde::Serialize;
 
 /// What a policy is called and what it is.
@@ -59,6 +60,14 @@ pub struct PolicyNumbers {
     pub envelope: Option<Vec<(u64, u64)>>,
     /// Units over time.
     pub series: Series,
+    /// Requests still waiting when the trace ends.
+    pub waiting: Waiting,
+    /// What denials promise; measured only for reports that show it.
+    pub retry: Option<Retry>,
+    /// The client refused most often, `None` when nobody was.
+    pub most_affected: Option<Affected>,
+    /// The largest share of the admitted units that one client got.
+    pub largest_share: Option<f64>,
     /// What pictures and tables of clients need; not part of the JSON report.
     #[serde(skip)]
     pub details: Details,
@@ -125,6 +134,37 @@ pub struct Delay {
     pub max: u64,
 }
 
+/// Requests that wait for their turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Waiting {
+    /// Admitted but not yet released when the trace ends.
+    pub queued_at_end: u64,
+}
+
+/// What denials promise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Retry {
+    /// The most clients that are told to come back at the same instant.
+    pub herd: u64,
+    /// That instant, the first of equals.
+    pub herd_at_ns: Option<u64>,
+    /// Denials after whose promised instant the same client came back with a cost no larger.
+    pub tested: u64,
+    /// Those of them where the first such request was admitted.
+    pub kept: u64,
+}
+
+/// A client that was refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Affected {
+    /// Its name, `None` in a trace without names.
+    pub client: Option<String>,
+    /// Requests it made.
+    pub offered: u64,
+    /// Requests of it that were denied or refused for good.
+    pub rejected: u64,
+}
+
 /// Clients by what they got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Clients {
@@ -168,6 +208,8 @@ pub struct Details {
     pub trailing: Trailing,
     /// What each client got, by index.
     pub clients: Vec<ClientTally>,
+    /// Requests of the busiest clients over time, where asked for.
+    pub raster: Vec<RasterRow>,
     /// The last release, in nanoseconds.
     pub last_release_ns: Option<u64>,
 }

@@ -1,6 +1,7 @@
 //! The densest window: the most units released in any window of a given length.
 
 use super::admitted::{Admission, Segment};
+use super::clients::name_of;
 use super::numbers::{Instant, Peak, ratio};
 use super::saturate;
 
@@ -59,14 +60,12 @@ pub(super) fn densest(admitted: &[Admission], length: u64, client: Option<u32>) 
 
 /// The report's `peak`. Nothing admitted is a peak of nothing.
 pub(super) fn peak(found: Option<Window>, limit: Option<u64>, names: &[Box<[u8]>]) -> Peak {
-    let name = |client: u32| names.get(client as usize).filter(|name| !name.is_empty());
-    let client = found.and_then(|window| window.client);
     Peak {
         units: found.map_or(0, |window| saturate(window.units)),
         overshoot: limit.and_then(|limit| ratio(found.map_or(0, |window| window.units), u128::from(limit))),
         start_ns: found.map(|window| window.start),
         end_ns: found.map(|window| window.end),
-        client: client.and_then(name).map(|name| String::from_utf8_lossy(name).into_owned()),
+        client: found.and_then(|window| window.client).and_then(|client| name_of(client, names)),
     }
 }
 

@@ -1,6 +1,8 @@
 //! For tests: events through the core, straight to a report, without files or threads.
 
-use super::{Closing, Identity, Layout, PolicyMetrics, PolicyNumbers, Scope};
+use super::{
+    Closing, Identity, Layout, Offered, OfferedMetrics, PolicyMetrics, PolicyNumbers, Scope, busiest, envelope_lengths,
+};
 use crate::replay::{CostColumn, History, Subject, Verdict};
 use crate::report::{Meta, Report, TraceMeta};
 use ratelimit_core::{Algorithm, Decision, Nanos, Policy};
@@ -33,6 +35,13 @@ pub(crate) fn report_in_parts(events: &[Event], policies: &[String], by_client: 
     let policies: Vec<Policy> = policies.iter().map(|text| text.parse().expect("a policy")).collect();
     let window = policies.iter().find_map(|policy| policy.rules()[0].quota()).map(|quota| quota.window().get());
     let layout = Layout::new(start, end, window);
+    let windows: Vec<u64> = window.into_iter().collect();
+    let envelope = envelope_lengths(1, end - start, &windows);
+    let mut requests = vec![0; clients as usize];
+    for event in events {
+        requests[event.1 as usize] += 1;
+    }
+    let raster = busiest(&requests);
     let names: Vec<Box<[u8]>> = (0..clients).map(|client| format!("10.0.0.{client}").into_bytes().into()).collect();
     let numbers = |policy: &Policy| {
         let quota = if policy.rules().len() == 1 { policy.rules()[0].quota() } else { None };
@@ -45,6 +54,8 @@ pub(crate) fn report_in_parts(events: &[Event], policies: &[String], by_client: 
             clients: u64::from(clients),
             by_client,
             layout,
+            envelope: envelope.clone(),
+            raster: raster.clone(),
         };
         let text = policy.to_string();
         let name = policy.rules()[0].name().to_string();
@@ -69,12 +80,29 @@ pub(crate) fn report_in_parts(events: &[Event], policies: &[String], by_client: 
         ..TraceMeta::default()
     };
     let command = ["rlsim", "compare", "--trace", "traces/burst.csv"].map(String::from).to_vec();
-    Report::new(Meta { version: "0.1.0".into(), command, trace, names: names.clone() }, numbers)
+    let mut report = Report::new(Meta { version: "0.1.0".into(), command, trace, names: names.clone() }, numbers);
+    report.offered = Some(offered(events, &envelope, layout.window_ns, by_client, clients));
+    report
 }
 
 /// A report on events in time order, each client limited on its own.
 pub(crate) fn report(events: &[Event], policies: &[String]) -> Report {
     report_in_parts(events, policies, true, 1)
+}
+
+fn offered(events: &[Event], lengths: &[u64], window: u64, by_client: bool, clients: u32) -> Offered {
+    let mut offered = OfferedMetrics::new(lengths, window);
+    for subject in 0..if by_client { clients } else { 1 } {
+        let mine: Vec<_> = events.iter().filter(|event| !by_client || event.1 == subject).collect();
+        let at: Vec<_> = mine.iter().map(|event| event.0).collect();
+        let cost: Vec<_> = mine.iter().map(|event| event.2).collect();
+        let verdict = vec![Verdict::Never; at.len()];
+        let cost = CostColumn::Each(&cost);
+        let who: Vec<_> = mine.iter().map(|event| event.1).collect();
+        let subject = if by_client { Subject::One(subject) } else { Subject::All(&who) };
+        offered.observe(&History { at: &at, cost, subject, verdict: &verdict });
+    }
+    offered.finish()
 }
 
 fn accumulate(policy: &Policy, scope: &Scope, events: &[Event], parts: usize) -> PolicyMetrics {

@@ -8,7 +8,7 @@ use crate::metrics::PolicyNumbers;
 type Fill = fn(&PolicyNumbers) -> String;
 
 /// All scalar keys of the report. What has no meaning for a policy is empty.
-const COLUMNS: [(&str, Fill); 34] = [
+const COLUMNS: [(&str, Fill); 43] = [
     ("name", |p| p.name.clone()),
     ("policy", |p| p.policy.clone()),
     ("algorithm", |p| p.algorithm.clone()),
@@ -43,7 +43,22 @@ const COLUMNS: [(&str, Fill); 34] = [
     ("clients.starved", |p| p.clients.starved.to_string()),
     ("fairness", |p| cell(p.fairness)),
     ("state_bytes", |p| cell(p.state_bytes)),
+    ("waiting.queued_at_end", |p| p.waiting.queued_at_end.to_string()),
+    ("retry.herd", |p| cell(p.retry.map(|retry| retry.herd))),
+    ("retry.herd_at_ns", |p| cell(p.retry.and_then(|retry| retry.herd_at_ns))),
+    ("retry.tested", |p| cell(p.retry.map(|retry| retry.tested))),
+    ("retry.kept", |p| cell(p.retry.map(|retry| retry.kept))),
+    ("most_affected.client", |p| cell(p.most_affected.as_ref().and_then(|affected| affected.client.clone()))),
+    ("most_affected.offered", |p| cell(p.most_affected.as_ref().map(|affected| affected.offered))),
+    ("most_affected.rejected", |p| cell(p.most_affected.as_ref().map(|affected| affected.rejected))),
+    ("largest_share", |p| cell(p.largest_share)),
 ];
+
+/// Keys of a policy's entry that are numbers.
+pub(super) fn number_keys() -> impl Iterator<Item = &'static str> {
+    const WORDS: [&str; 5] = ["name", "policy", "algorithm", "peak.client", "most_affected.client"];
+    COLUMNS.iter().map(|(key, _)| *key).filter(|key| !WORDS.contains(key))
+}
 
 /// The comparison as CSV with a header.
 pub fn csv(report: &Report) -> Result<String> {

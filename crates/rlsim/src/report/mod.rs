@@ -1,20 +1,25 @@
 //! Reports: numbers in, text out. One exporter a file; none of them computes a number of its own.
 
+mod assertion;
 mod csv;
+mod definitions;
 mod finding;
 mod format;
+mod html;
 mod json;
 mod markdown;
 mod table;
 
+pub use assertion::Assertion;
 pub use csv::csv;
 pub use finding::{finding, headline};
 pub use format::{count, duration, policy_title, quota, ratio, shell, short_count};
+pub use html::html;
 pub use json::json;
 pub use markdown::markdown;
 pub use table::table;
 
-use crate::metrics::PolicyNumbers;
+use crate::metrics::{Offered, PolicyNumbers};
 use serde::Serialize;
 
 /// The name and version of the JSON report's shape.
@@ -29,12 +34,15 @@ pub struct Report {
     pub meta: Meta,
     /// One entry a policy, in the order of the command line.
     pub policies: Vec<PolicyNumbers>,
+    /// What was asked for, where it was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offered: Option<Offered>,
 }
 
 impl Report {
     /// A report of the current schema.
     pub fn new(meta: Meta, policies: Vec<PolicyNumbers>) -> Self {
-        Report { schema: SCHEMA, meta, policies }
+        Report { schema: SCHEMA, meta, policies, offered: None }
     }
 }
 

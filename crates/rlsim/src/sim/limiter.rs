@@ -34,6 +34,12 @@ impl Limiter {
         self.policy.decide(&mut self.states[index], Nanos::new(now), cost)
     }
 
+    /// Gives back units of `client`, the newest charge first.
+    pub fn refund(&mut self, client: u32, cost: u64) {
+        let index = self.index(client);
+        self.policy.refund(&mut self.states[index], cost);
+    }
+
     /// Where the state of `client` is; it is made when it is first asked for.
     fn index(&mut self, client: u32) -> usize {
         let index = match self.by {

@@ -5,6 +5,7 @@
 //! are served in the order in which they were made, and every random choice comes from the seed, so that a run gives the
 //! same answer on every machine and on any number of threads.
 
+pub mod cluster;
 pub mod export;
 pub mod limiter;
 pub mod parallel;

@@ -22,6 +22,7 @@ mod plan;
 mod record;
 mod sink;
 mod source;
+mod stream;
 mod time_text;
 mod times;
 mod unit_guess;
@@ -35,6 +36,8 @@ pub use options::{
     ClientAs, Column, Input, OnError, OnProgress, Progress, ReadOptions, TimeColumn, TimeIs, TimeUnit, Where,
 };
 
+pub use stream::{Block, OnBlock, sorted_stream};
+
 use crate::error::{Error, Result};
 
 /// Reads all inputs into one trace, sorted by time.
@@ -44,16 +47,36 @@ use crate::error::{Error, Result};
 /// limit is passed, or a record is bad and `on_error` is fail; [`Error::Usage`] if an option is wrong.
 pub fn load(inputs: &[Input], options: &ReadOptions) -> Result<Trace> {
     if inputs.is_empty() {
-        return Err(Error::usage("no trace: expected --trace FILE, or --trace - for standard input"));
+        return Err(no_trace());
     }
     let mut sink = sink::Sink::new(options)?;
     let meter = source::Meter::new(inputs, options);
     for input in inputs {
-        let label = input.to_string();
-        let mut source = unwrap::unwrapped(source::Source::open(input, &meter)?)?;
-        let format = formats::choose(&mut source, options, &label)?;
-        sink.begin(input, format.name());
-        format.read(&mut source, options, &mut sink, &label)?;
+        read_into(&mut sink, source::Source::open(input, &meter)?, input, options)?;
     }
     sink.finish()
+}
+
+/// Reads bytes from anywhere, as they are stored; `name` stands for a path in messages.
+///
+/// # Errors
+/// As [`load`].
+pub fn read_from(name: &str, reader: Box<dyn std::io::Read>, options: &ReadOptions) -> Result<Trace> {
+    let mut sink = sink::Sink::new(options)?;
+    let meter = source::Meter::new(&[], options);
+    let source = source::Source::from_reader(reader, name.to_owned(), &meter)?;
+    read_into(&mut sink, source, &Input::File(name.into()), options)?;
+    sink.finish()
+}
+
+fn no_trace() -> Error {
+    Error::usage("no trace: expected --trace FILE, or --trace - for standard input")
+}
+
+fn read_into(sink: &mut sink::Sink<'_>, source: source::Source, input: &Input, options: &ReadOptions) -> Result<()> {
+    let label = input.to_string();
+    let mut source = unwrap::unwrapped(source)?;
+    let format = formats::choose(&mut source, options, &label)?;
+    sink.begin(input, format.name());
+    format.read(&mut source, options, sink, &label)
 }

@@ -82,20 +82,47 @@ pub(crate) fn parse_pair(day: &[u8], time: &[u8]) -> Result<Stamp, TimeError> {
     if !cursor.0.is_empty() {
         return Err(TimeError::NotATime);
     }
-    Cursor(time).time_of_day(date)
+    Cursor(time).rest_of_date(date)
+}
+
+/// The length of the date and time of day that a text begins with, with an offset that stands right behind; 0 without one.
+pub(crate) fn date_prefix(text: &[u8]) -> usize {
+    let mut cursor = Cursor(text);
+    if cursor.date_and_time().is_err() {
+        return 0;
+    }
+    let end = text.len() - cursor.0.len();
+    // The longest offset is `+02:00`, and `Z` the shortest.
+    let zoned = [6, 5, 3, 1].into_iter().find(|&length| {
+        let with_offset = text.get(end..end + length).map(Cursor);
+        with_offset.is_some_and(|offset| matches!(offset.offset(), Ok(Some(_))) && !text[end].is_ascii_whitespace())
+    });
+    end + zoned.unwrap_or(0)
 }
 
 /// Digits with an optional fraction; `None` for anything else.
 fn plain_number(text: &[u8]) -> Option<Result<Stamp, TimeError>> {
-    let length = text.iter().take_while(|b| b.is_ascii_digit()).count();
-    let (digits, rest) = text.split_at(length);
-    let billionths = match rest {
+    let (mut whole, mut length) = (0_u64, 0);
+    while let Some(digit) = text.get(length).map(|b| b.wrapping_sub(b'0')).filter(|&digit| digit <= 9) {
+        // Nineteen digits always fit; longer numbers are looked at again below.
+        whole = whole.wrapping_mul(10).wrapping_add(u64::from(digit));
+        length += 1;
+    }
+    let billionths = match &text[length..] {
         [] if length > 0 => 0,
         [b'.', fraction_digits @ ..] if text.len() > 1 => fraction(fraction_digits)?,
         _ => return None,
     };
-    let whole = digits.iter().try_fold(0_u64, |whole, byte| whole.checked_mul(10)?.checked_add(u64::from(byte - b'0')));
-    Some(whole.map(|whole| Stamp::Number { whole, billionths }).ok_or(TimeError::BeyondRange))
+    if length > 19 {
+        return Some(long_number(&text[..length], billionths));
+    }
+    Some(Ok(Stamp::Number { whole, billionths }))
+}
+
+/// Digits that may be more than fit.
+fn long_number(digits: &[u8], billionths: u32) -> Result<Stamp, TimeError> {
+    let whole = digits.iter().try_fold(0_u64, |w, b| w.checked_mul(10)?.checked_add(u64::from(b - b'0')));
+    whole.map(|whole| Stamp::Number { whole, billionths }).ok_or(TimeError::BeyondRange)
 }
 
 /// Digits after the point as billionths; those past the ninth are cut off.
@@ -118,13 +145,8 @@ fn date(text: &[u8]) -> Result<Stamp, TimeError> {
         return Err(TimeError::Scientific);
     }
     let mut cursor = Cursor(text);
-    let day = cursor.day()?;
-    // ISO 8601 has `T`, people write a space, and access logs a colon.
-    match cursor.0 {
-        [b'T' | b't' | b' ' | b':' | b'_', rest @ ..] => cursor.0 = rest.trim_ascii_start(),
-        _ => return Err(TimeError::NotATime),
-    }
-    cursor.time_of_day(day)
+    let civil = cursor.date_and_time()?;
+    cursor.zoned(civil)
 }
 
 fn looks_scientific(text: &[u8]) -> bool {
@@ -194,8 +216,33 @@ impl Cursor<'_> {
         Ok(Civil { year, month, day, second_of_day: 0, nanos: 0 })
     }
 
-    /// `08:15`, `08:15:30`, a fraction after `.` or `,`, then an offset. A 60th second is the next minute's first.
-    fn time_of_day(mut self, day: Civil) -> Result<Stamp, TimeError> {
+    /// A day, what stands between, and a time of day.
+    fn date_and_time(&mut self) -> Result<Civil, TimeError> {
+        let day = self.day()?;
+        // ISO 8601 has `T`, people write a space, and access logs a colon.
+        match self.0 {
+            [b'T' | b't' | b' ' | b':' | b'_', rest @ ..] => self.0 = rest.trim_ascii_start(),
+            _ => return Err(TimeError::NotATime),
+        }
+        self.time_of_day(day)
+    }
+
+    /// A time of day and an offset, to the end.
+    fn rest_of_date(mut self, day: Civil) -> Result<Stamp, TimeError> {
+        let civil = self.time_of_day(day)?;
+        self.zoned(civil)
+    }
+
+    /// An offset to the end, or nothing.
+    fn zoned(self, civil: Civil) -> Result<Stamp, TimeError> {
+        Ok(match self.offset()? {
+            Some(offset) => Stamp::Zoned(civil, offset),
+            None => Stamp::Local(civil),
+        })
+    }
+
+    /// `08:15`, `08:15:30`, a fraction after `.` or `,`. A 60th second is the next minute's first.
+    fn time_of_day(&mut self, day: Civil) -> Result<Civil, TimeError> {
         let hour = self.digits(2)?;
         self.skip(b':')?;
         let minute = self.digits(2)?;
@@ -219,11 +266,7 @@ impl Cursor<'_> {
             nanos = fraction(&rest[..length]).ok_or(TimeError::NotATime)?;
             self.0 = &rest[length..];
         }
-        let civil = Civil { second_of_day: hour * 3600 + minute * 60 + second, nanos, ..day };
-        Ok(match self.offset()? {
-            Some(offset) => Stamp::Zoned(civil, offset),
-            None => Stamp::Local(civil),
-        })
+        Ok(Civil { second_of_day: hour * 3600 + minute * 60 + second, nanos, ..day })
     }
 
     /// `Z`, `UTC`, `GMT`, `+0200`, `+02:00` or `+02`, to the end of the text; nothing is no zone.

@@ -124,11 +124,29 @@ fn dates_and_times_in_two_columns() {
     assert_eq!(pair("2015-01-13", "noon"), Err(TimeError::NotATime));
 }
 
+#[test]
+fn dates_at_the_beginning_of_a_line() {
+    for (line, length) in [
+        ("2012-07-02 10:22:40,672:DEBUG:foo", 23),
+        ("2015-03-12T23:16:52.071:INFO", 23),
+        ("2024-05-12T08:15:30.25Z text", 23),
+        ("2024-05-12T08:15:30+02:00 text", 25),
+        ("2024-05-12T08:15:30+0200", 24),
+        ("2024-05-12 08:15:30 +0200 text", 19),
+        ("2024-05-12 text", 0),
+        ("text", 0),
+        ("", 0),
+    ] {
+        assert_eq!(date_prefix(line.as_bytes()), length, "{line}");
+    }
+}
+
 proptest::proptest! {
     #[test]
     fn no_text_panics(text in proptest::collection::vec(proptest::num::u8::ANY, 0..40)) {
         let _ = parse(&text);
         let _ = parse_pair(&text, &text);
+        proptest::prop_assert!(date_prefix(&text) <= text.len());
     }
 
     #[test]

@@ -6,6 +6,10 @@ use super::time_text::{Stamp, parse};
 
 /// Whole units. A fraction of zeros (`12.000`) is whole.
 pub(crate) fn whole_units(text: &[u8]) -> Result<u64, NumberError> {
+    // Nearly every cost: a few digits, which fit whatever they are.
+    if (1..=19).contains(&text.len()) && text.iter().all(u8::is_ascii_digit) {
+        return Ok(text.iter().fold(0, |units, byte| units * 10 + u64::from(byte - b'0')));
+    }
     let text = text.trim_ascii();
     let (negative, digits) = match text {
         [] | b"-" => return Err(NumberError::Missing),

@@ -21,10 +21,12 @@ pub(super) enum Answer {
     Limited { retry_after: Option<u64> },
     /// The limiter says never.
     Never,
-    /// The queue is full.
+    /// There is no room to wait in: turned away at the door, at no cost.
     Full,
     /// The server is out.
     Failed,
+    /// The caller held the attempt back: it never reached the server.
+    Withheld,
 }
 
 /// Something that happens at its time.
@@ -40,8 +42,8 @@ pub(super) enum Event {
     Arrive(Attempt),
     /// An attempt that the limiter delayed has its turn.
     Turn(Attempt),
-    /// A worker is done with an attempt, or (`None`) with refusing one.
-    Done(Option<Attempt>),
+    /// A worker is done with an attempt, and answers.
+    Done(Attempt, Answer),
     /// An answer reaches the client.
     Answered(Attempt, Answer),
     /// A client's patience with an attempt ends.

@@ -4,8 +4,8 @@
 //!
 //! ```text
 //! world      Begin ----> clients: a new request, first attempt sent
-//! world      Arrive ---> server: limiter? queue? worker?       refused at once, or ...
-//! world      Done -----> server: a worker is free again            ... served
+//! world      Arrive ---> server: what says the limiter? is a worker free, or room to wait?
+//! world      Done -----> server: the worker answers, and takes the next in the queue
 //! world      Answer ---> clients: served, or wait as [`retry`] says and send again
 //! world      Timeout --> clients: waited too long for the answer; the server's work is wasted
 //! ```
@@ -16,12 +16,14 @@ pub mod args;
 mod clients;
 mod compare;
 mod event;
+mod heat;
 mod meter;
 mod outcome;
 mod report;
 mod retry;
 pub mod scenario;
 mod server;
+mod throttle;
 mod typed;
 mod world;
 
@@ -31,4 +33,5 @@ pub use meter::{Bin, Ends, Tally};
 pub use outcome::{Outcome, Recovery};
 pub use retry::{Backoff, Jitter, Mixture, Retry};
 pub use scenario::Scenario;
+pub use throttle::Throttle;
 pub use world::run;

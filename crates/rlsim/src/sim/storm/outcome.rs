@@ -24,6 +24,8 @@ pub struct Outcome {
     pub attempts: u64,
     /// How attempts ended.
     pub ends: Ends,
+    /// Attempts that callers held back and never sent.
+    pub withheld: u64,
     /// Requests whose client gave up.
     pub gave_up: u64,
     /// Requests neither served nor given up when the simulation stopped.
@@ -57,6 +59,7 @@ impl Outcome {
             requests: meter.requests,
             attempts: meter.attempts,
             ends: meter.ends,
+            withheld: meter.withheld,
             gave_up: meter.gave_up,
             in_flight: meter.requests - meter.ends.served - meter.gave_up,
             first_try: meter.first_try,
@@ -69,6 +72,17 @@ impl Outcome {
             bins: meter.bins,
             events,
         }
+    }
+
+    /// Requests served a second, while new ones came.
+    pub fn goodput(&self, duration_ns: u64) -> f64 {
+        let bins = usize::try_from(duration_ns / self.bin_ns).unwrap_or(usize::MAX).min(self.bins.len());
+        share(served(&self.bins[..bins]), length(&self.bins[..bins]).saturating_mul(self.bin_ns)) * 1e9
+    }
+
+    /// The part of the requests of group `index` that was served.
+    pub fn group_share(&self, index: usize) -> f64 {
+        self.groups.get(index).map_or(0.0, |group| share(group.served, group.requests))
     }
 
     /// Attempts a request.

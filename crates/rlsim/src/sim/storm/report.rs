@@ -17,7 +17,7 @@ const SCHEMA: &str = "rlsim.storm/1";
 
 /// Everything there is to say about a comparison.
 pub(super) fn findings(name: &str, scenario: &Scenario, seed: u64, compared: &[Compared]) -> Result<Findings> {
-    let finding = finding(compared);
+    let finding = finding(scenario, compared);
     let trigger = scenario.trigger.as_ref().map(sentence);
     let text = format!(
         "{}\n{finding}\n\n{}\n{}",
@@ -31,32 +31,47 @@ pub(super) fn findings(name: &str, scenario: &Scenario, seed: u64, compared: &[C
     Ok(Findings { text, json: json + "\n", svg })
 }
 
-/// The sentence that says what was found: the variant that serves least beside the one that serves most.
-fn finding(compared: &[Compared]) -> String {
+/// The sentence that says what was found: the variant that does worst beside the one that does best for the first group
+/// of clients.
+fn finding(scenario: &Scenario, compared: &[Compared]) -> String {
+    let closed = scenario.clients.iter().any(|group| group.think().is_some());
     let attempts = |variant: &Compared| Estimate::of(&variant.each(Outcome::amplification)).mean;
-    // Served to the tenth of a percent; then fewer attempts are better.
-    let served = |variant: &Compared| (Estimate::of(&variant.each(Outcome::served_share)).mean * 1000.0).round();
+    // In a closed loop a slow server gets fewer requests, so that their share says little.
+    let served = |variant: &Compared| {
+        let each = if closed {
+            variant.each(|outcome| outcome.goodput(scenario.duration()))
+        } else {
+            variant.each(|outcome| outcome.group_share(0))
+        };
+        Estimate::of(&each).mean
+    };
+    let most = compared.iter().map(served).fold(0.0, f64::max);
     let stuck = |variant: &Compared| variant.first().recovery == Recovery::Never;
-    let rank = |variant: &&Compared| (stuck(variant), -served(variant), attempts(variant));
-    let better = |a: &&Compared, b: &&Compared| {
-        let (a, b) = (rank(a), rank(b));
-        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.total_cmp(&b.2))
-    };
-    let (Some(best), Some(worst)) = (compared.iter().min_by(better), compared.iter().max_by(better)) else {
-        return String::new();
-    };
+    // Less than 1 % apart is as good; then fewer attempts are better.
+    let rank = |variant: &&Compared| (stuck(variant), served(variant) < 0.99 * most, attempts(variant));
+    let by_attempts =
+        |a: &(bool, bool, f64), b: &(bool, bool, f64)| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2));
+    let best = compared.iter().min_by(|a, b| by_attempts(&rank(a), &rank(b)));
+    let worst = compared.iter().max_by(|a, b| {
+        let (a, b) = (*a, *b);
+        let apart = (served(a) - served(b)).abs() > 0.01 * most;
+        let by_served = if apart { served(b).total_cmp(&served(a)) } else { attempts(a).total_cmp(&attempts(b)) };
+        stuck(a).cmp(&stuck(b)).then(by_served)
+    });
+    let (Some(best), Some(worst)) = (best, worst) else { return String::new() };
     let say = |variant: &Compared| {
         let down = if stuck(variant) { ", and the server never recovers" } else { "" };
-        format!(
-            "{} attempts for each request, {} served{down}",
-            number(attempts(variant)),
-            percent(served(variant) / 1000.0)
-        )
+        let served = match &scenario.clients[..] {
+            _ if closed => format!("{} requests served a second", number(served(variant))),
+            [first, _, ..] => format!("{} of the requests of {} served", percent(served(variant)), first.name),
+            _ => format!("{} of the requests served", percent(served(variant))),
+        };
+        format!("{}: {served}, {} attempts for each{down}.", capital(&variant.name), number(attempts(variant)))
     };
     if compared.len() < 2 {
-        return format!("{}: {}.", capital(&best.name), say(best));
+        return say(best);
     }
-    format!("{}: {}. {}: {}.", capital(&worst.name), say(worst), capital(&best.name), say(best))
+    format!("{} {}", say(worst), say(best))
 }
 
 fn table(scenario: &Scenario, compared: &[Compared]) -> String {
@@ -65,7 +80,7 @@ fn table(scenario: &Scenario, compared: &[Compared]) -> String {
     if several {
         headings.extend(scenario.clients.iter().map(|group| group.name.as_str()));
     }
-    headings.extend(["attempts each", "first try", "wait p50", "wait p99", "gave up", "herd"]);
+    headings.extend(["goodput", "attempts each", "first try", "wait p50", "wait p99", "gave up", "herd"]);
     if scenario.trigger.is_some() {
         headings.push("recovers after");
     }
@@ -79,15 +94,11 @@ fn row(scenario: &Scenario, variant: &Compared, several: bool) -> Vec<String> {
     let time = |index: usize| with_margin(estimate(&|outcome| float(outcome.wait[index])), nanos);
     let mut cells = vec![variant.name.clone(), share(&Outcome::served_share)];
     if several {
-        let group = |index: usize| {
-            share(&|outcome: &Outcome| {
-                let group = outcome.groups[index];
-                if group.requests == 0 { 0.0 } else { float(group.served) / float(group.requests) }
-            })
-        };
+        let group = |index: usize| share(&|outcome: &Outcome| outcome.group_share(index));
         cells.extend((0..scenario.clients.len()).map(group));
     }
     cells.extend([
+        with_margin(estimate(&|outcome| outcome.goodput(scenario.duration())), |rate| format!("{}/s", number(rate))),
         with_margin(estimate(&Outcome::amplification), number),
         share(&Outcome::first_try_share),
         time(0),
@@ -144,8 +155,8 @@ fn sentence(trigger: &Trigger) -> String {
     let what = match trigger.what {
         What::Outage => "an outage".to_owned(),
         What::Slowdown => format!("{} times slower service", trigger.times.unwrap_or(1)),
-        What::FlashCrowd => trigger.rate().map_or_else(String::new, |rate| format!("{rate} more requests")),
-        What::LimitCut => trigger.limiter().map_or_else(String::new, |policy| format!("a limit of {policy}")),
+        What::FlashCrowd => "a flash crowd".to_owned(),
+        What::LimitCut => "a lower limit".to_owned(),
     };
     format!("{what} from {} to {}", duration(trigger.from()), duration(trigger.to()))
 }
@@ -153,8 +164,11 @@ fn sentence(trigger: &Trigger) -> String {
 fn picture(finding: &str, scenario: &Scenario, compared: &[Compared]) -> TimelineChart {
     let panel = |variant: &Compared| {
         let outcome = variant.first();
+        // What is left to do long after the last new request is a thin tail.
+        let shown = usize::try_from(scenario.duration() / outcome.bin_ns).unwrap_or(usize::MAX).saturating_mul(23) / 20;
         let recovered = match outcome.recovery {
             Recovery::NoTrigger => String::new(),
+            Recovery::After(0) => ", back at once".into(),
             Recovery::After(time) => format!(", back after {}", duration(time)),
             Recovery::Never => ", never back".into(),
         };
@@ -166,15 +180,16 @@ fn picture(finding: &str, scenario: &Scenario, compared: &[Compared]) -> Timelin
                 number(outcome.amplification()),
                 duration(outcome.wait[0])
             ),
-            all: outcome.bins.iter().map(|bin| bin.attempts).collect(),
-            through: outcome.bins.iter().map(|bin| bin.served).collect(),
-            reference: outcome.bins.iter().map(|bin| bin.began).collect(),
+            all: outcome.bins.iter().take(shown).map(|bin| bin.attempts).collect(),
+            through: outcome.bins.iter().take(shown).map(|bin| bin.served).collect(),
+            reference: outcome.bins.iter().take(shown).map(|bin| bin.began).collect(),
         }
     };
     TimelineChart {
         title: finding.to_owned(),
         legend: ["attempts a second", "served", "new requests"].map(String::from),
         bin_ns: compared.first().map_or(1, |variant| variant.first().bin_ns),
+        scale_to_reference: false,
         shaded: scenario.trigger.as_ref().map(|trigger| (trigger.from(), trigger.to(), sentence(trigger))),
         panels: compared.iter().map(panel).collect(),
     }
@@ -211,8 +226,8 @@ fn outcome_json(scenario: &Scenario, outcome: &Outcome) -> Value {
     };
     json!({
         "requests": outcome.requests, "attempts": outcome.attempts, "served": ends.served,
-        "gave_up": outcome.gave_up, "in_flight": outcome.in_flight, "first_try": outcome.first_try,
-        "amplification": outcome.amplification(), "wasted": outcome.wasted, "herd": outcome.herd,
+        "withheld": outcome.withheld, "gave_up": outcome.gave_up, "in_flight": outcome.in_flight, "first_try": outcome.first_try,
+        "events": outcome.events, "amplification": outcome.amplification(), "wasted": outcome.wasted, "herd": outcome.herd,
         "attempts_ended": {
             "served": ends.served, "limited": ends.limited, "never": ends.never, "queue_full": ends.full,
             "failed": ends.failed, "timed_out": ends.timed_out,
@@ -244,7 +259,7 @@ fn float(number: u64) -> f64 {
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a duration for a report, not negative")]
 fn nanos(time: f64) -> String {
-    duration(time as u64)
+    if time < 1.0 { "0".into() } else { duration(time as u64) }
 }
 
 /// `1.8`, `35`.

@@ -7,6 +7,7 @@ use ratelimit_core::Policy;
 use serde::Deserialize;
 
 use super::retry::Mixture;
+use super::throttle::Throttle;
 use super::typed::Typed;
 use crate::error::{Error, Result};
 use crate::generate::Pattern;
@@ -55,7 +56,7 @@ pub struct Server {
     /// Whether that is the mean of an exponential distribution instead of the same for all.
     #[serde(default)]
     pub random_service: bool,
-    /// Requests that can wait for a worker.
+    /// Attempts that can wait for a worker; one more is turned away.
     pub queue: usize,
     /// What refusing one attempt costs a worker, in percent of a request's time.
     #[serde(default)]
@@ -95,8 +96,10 @@ pub struct Trigger {
     to: Typed<Span>,
     /// Of a slowdown: how many times as long a request takes.
     pub times: Option<u32>,
-    /// Of a flash crowd: how many requests come on top.
+    /// Of a flash crowd: how many requests of the first group come on top (open loop).
     rate: Option<Typed<Rate>>,
+    /// Of a flash crowd: how long clients think now (closed loop).
+    think: Option<Typed<Span>>,
     /// Of a limit cut: the policy that is in force.
     limiter: Option<Typed<Policy>>,
 }
@@ -129,6 +132,8 @@ pub struct Group {
     think: Option<Typed<Span>>,
     /// What they do after a refusal.
     retry: Typed<Mixture>,
+    /// How they hold themselves back, all together.
+    throttle: Option<Typed<Throttle>>,
     /// The most attempts for one request.
     #[serde(default = "ten_attempts")]
     pub attempts: u32,
@@ -179,6 +184,8 @@ pub struct Variant {
     limiter: Option<Typed<Policy>>,
     limit_by: Option<By>,
     hints: Option<Hints>,
+    queue: Option<usize>,
+    throttle: Option<Typed<Throttle>>,
 }
 
 impl Scenario {
@@ -253,10 +260,14 @@ impl Scenario {
         for group in changed.clients.iter_mut().filter(named).filter(|group| group.arrivals.is_some()) {
             group.arrivals = variant.arrivals.clone().or_else(|| group.arrivals.take());
         }
+        for group in changed.clients.iter_mut().filter(named) {
+            group.throttle = variant.throttle.or(group.throttle);
+        }
         let server = &mut changed.server;
         server.limiter = variant.limiter.or(server.limiter);
         server.limit_by = variant.limit_by.unwrap_or(server.limit_by);
         server.hints = variant.hints.unwrap_or(server.hints);
+        server.queue = variant.queue.unwrap_or(server.queue);
         changed
     }
 
@@ -268,6 +279,19 @@ impl Scenario {
             ..Variant::default()
         };
         self.compare = behaviours.iter().map(variant).collect();
+    }
+
+    /// Compares only the variants with these names; with none named, all.
+    ///
+    /// # Errors
+    /// When there is no variant of a name.
+    pub fn keep_variants(&mut self, names: &[String]) -> Result<()> {
+        if let Some(unknown) = names.iter().find(|name| !self.compare.iter().any(|variant| variant.name == **name)) {
+            let known: Vec<_> = self.compare.iter().map(|variant| format!("\"{}\"", variant.name)).collect();
+            return Err(Error::usage(format!("--only \"{unknown}\": expected one of {}", known.join(", "))));
+        }
+        self.compare.retain(|variant| names.is_empty() || names.contains(&variant.name));
+        Ok(())
     }
 
     /// Gives the clients of group `name`, or all, another behaviour.
@@ -319,6 +343,11 @@ impl Trigger {
         self.to.0.0
     }
 
+    /// The thinking time in a flash crowd, in nanoseconds.
+    pub fn think(&self) -> Option<u64> {
+        self.think.map(|Typed(Span(think))| think)
+    }
+
     /// The rate of a flash crowd.
     pub fn rate(&self) -> Option<Rate> {
         self.rate.map(|Typed(rate)| rate)
@@ -335,7 +364,10 @@ impl Trigger {
         }
         let missing = match self.what {
             What::Slowdown => self.times.is_none().then_some("slowdown needs `times`, such as 3"),
-            What::FlashCrowd => self.rate.is_none().then_some("flash-crowd needs `rate`, such as \"500/s\""),
+            What::FlashCrowd => {
+                let none = self.rate.is_none() && self.think.is_none();
+                none.then_some("flash-crowd needs `rate`, such as \"500/s\", or `think`, such as \"1s\"")
+            }
             What::LimitCut if scenario.server.limiter.is_none() => Some("limit-cut needs a `limiter` in [server]"),
             What::LimitCut => self.limiter.is_none().then_some("limit-cut needs `limiter`, a policy"),
             What::Outage => None,
@@ -369,6 +401,11 @@ impl Group {
     /// What they do after a refusal.
     pub fn retry(&self) -> &Mixture {
         &self.retry.0
+    }
+
+    /// How they hold themselves back, all together.
+    pub fn throttle(&self) -> Option<Throttle> {
+        self.throttle.map(|Typed(throttle)| throttle)
     }
 
     /// In nanoseconds after the request's beginning.

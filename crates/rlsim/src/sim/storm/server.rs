@@ -10,8 +10,8 @@ use crate::generate::random::Draws;
 use crate::sim::limiter::Limiter;
 use crate::sim::queue::Queue;
 
-/// State of the server. Refusals are answered at once, and afterwards occupy a worker before any waiting request does:
-/// a server that is busy refusing serves less.
+/// State of the server. The limiter decides when an attempt arrives; to serve it, or to tell it that it is refused, takes
+/// a worker, and attempts of both kinds wait for one in the same queue.
 pub(super) struct Server {
     limiter: Option<Limiter>,
     /// The policy outside of a limit cut.
@@ -22,10 +22,9 @@ pub(super) struct Server {
     slowness: u64,
     out: bool,
     idle: u32,
-    waiting: VecDeque<Attempt>,
+    /// Who waits for a worker, and what the worker will answer.
+    waiting: VecDeque<(Attempt, Answer)>,
     room: usize,
-    /// Refused attempts whose work is still to be done.
-    refusals: u64,
     service: u64,
     random_service: bool,
     refusal_work: u64,
@@ -48,7 +47,6 @@ impl Server {
             idle: spec.workers,
             waiting: VecDeque::new(),
             room: spec.queue,
-            refusals: 0,
             service,
             random_service: spec.random_service,
             // At most the service time.
@@ -70,34 +68,36 @@ impl Server {
             Some(Decision::Allowed { delay, .. }) => queue.after(delay.get(), Event::Turn(attempt)),
             Some(Decision::Denied { retry_after, .. }) => {
                 let retry_after = self.hint(retry_after);
-                self.refuse(attempt, Answer::Limited { retry_after }, queue);
+                self.enter(attempt, Answer::Limited { retry_after }, queue);
             }
-            Some(Decision::Never { .. }) => self.refuse(attempt, Answer::Never, queue),
+            Some(Decision::Never { .. }) => self.enter(attempt, Answer::Never, queue),
         }
     }
 
-    /// Past the limiter: to a worker, to the queue, or away.
+    /// Past the limiter.
     pub(super) fn admit(&mut self, attempt: Attempt, queue: &mut Queue<Event>) {
-        if self.idle > 0 {
-            self.serve(attempt, queue);
+        self.enter(attempt, Answer::Served, queue);
+    }
+
+    /// To a worker, to the queue, or away.
+    fn enter(&mut self, attempt: Attempt, answer: Answer, queue: &mut Queue<Event>) {
+        if answer != Answer::Served && self.refusal_work == 0 {
+            self.answer(attempt, answer, queue);
+        } else if self.idle > 0 {
+            self.work(attempt, answer, queue);
         } else if self.waiting.len() < self.room {
-            self.waiting.push_back(attempt);
+            self.waiting.push_back((attempt, answer));
         } else {
-            self.refuse(attempt, Answer::Full, queue);
+            self.answer(attempt, Answer::Full, queue);
         }
     }
 
     /// A worker is free again.
-    pub(super) fn done(&mut self, served: Option<Attempt>, queue: &mut Queue<Event>) {
+    pub(super) fn done(&mut self, attempt: Attempt, answer: Answer, queue: &mut Queue<Event>) {
         self.idle += 1;
-        if let Some(attempt) = served {
-            self.answer(attempt, Answer::Served, queue);
-        }
-        if self.refusals > 0 {
-            self.refusals -= 1;
-            self.pay_for_refusal(queue);
-        } else if let Some(next) = self.waiting.pop_front() {
-            self.serve(next, queue);
+        self.answer(attempt, answer, queue);
+        if let Some((attempt, answer)) = self.waiting.pop_front() {
+            self.work(attempt, answer, queue);
         }
     }
 
@@ -118,28 +118,12 @@ impl Server {
         }
     }
 
-    fn serve(&mut self, attempt: Attempt, queue: &mut Queue<Event>) {
+    fn work(&mut self, attempt: Attempt, answer: Answer, queue: &mut Queue<Event>) {
         self.idle -= 1;
-        let mean = self.service.saturating_mul(self.slowness);
+        let mean = if answer == Answer::Served { self.service } else { self.refusal_work };
+        let mean = mean.saturating_mul(self.slowness);
         let time = if self.random_service { self.draws.exponential_of(mean) } else { mean };
-        queue.after(time, Event::Done(Some(attempt)));
-    }
-
-    fn refuse(&mut self, attempt: Attempt, answer: Answer, queue: &mut Queue<Event>) {
-        self.answer(attempt, answer, queue);
-        if self.refusal_work == 0 {
-            return;
-        }
-        if self.idle > 0 {
-            self.pay_for_refusal(queue);
-        } else {
-            self.refusals += 1;
-        }
-    }
-
-    fn pay_for_refusal(&mut self, queue: &mut Queue<Event>) {
-        self.idle -= 1;
-        queue.after(self.refusal_work, Event::Done(None));
+        queue.after(time, Event::Done(attempt, answer));
     }
 
     fn answer(&self, attempt: Attempt, answer: Answer, queue: &mut Queue<Event>) {

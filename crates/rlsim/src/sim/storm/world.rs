@@ -61,10 +61,13 @@ pub fn run(scenario: &Scenario, seed: u64) -> Result<Outcome> {
             Event::Send { request } => clients.send(request, &mut queue, &mut meter),
             Event::Arrive(attempt) => server.arrive(attempt, &mut queue),
             Event::Turn(attempt) => server.admit(attempt, &mut queue),
-            Event::Done(served) => server.done(served, &mut queue),
+            Event::Done(attempt, answer) => server.done(attempt, answer, &mut queue),
             Event::Answered(attempt, answer) => clients.answered(attempt, answer, &mut queue, &mut meter),
             Event::Timeout(attempt) => clients.timed_out(attempt, &mut queue, &mut meter),
-            Event::Trigger { on } => server.trigger(on, queue.now()),
+            Event::Trigger { on } => {
+                clients.trigger(on);
+                server.trigger(on, queue.now());
+            }
         }
     }
     Ok(Outcome::of(scenario, meter, queue.scheduled()))

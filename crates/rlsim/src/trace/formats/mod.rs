@@ -3,8 +3,12 @@
 mod access_log;
 mod aws;
 mod delimited;
+mod haproxy;
 mod json;
 mod line_format;
+mod log_format;
+mod nginx_error;
+mod text;
 mod w3c;
 mod words;
 
@@ -58,15 +62,22 @@ pub(crate) static FORMATS: &[&dyn Format] = &[
     &aws::ALB,
     &aws::ELB,
     &aws::S3,
+    &haproxy::HAPROXY,
+    &nginx_error::NGINX_ERROR,
     &access_log::COMBINED,
     &access_log::COMMON,
+    &text::Text,
     &delimited::CSV,
     &delimited::TSV,
     &delimited::SEMICOLON,
+    &log_format::LogFormat,
 ];
 
 /// The format forced by the options, or the first that recognises the content.
 pub(crate) fn choose(source: &mut Source, options: &ReadOptions, label: &str) -> Result<&'static dyn Format> {
+    if options.log_format.is_some() && options.format.is_none() {
+        return Ok(&log_format::LogFormat);
+    }
     if let Some(name) = &options.format {
         let known = FORMATS.iter().find(|f| f.name().eq_ignore_ascii_case(name));
         return known

@@ -1,7 +1,7 @@
-//! W3C extended logs: IIS, CloudFront and others. A `#Fields` line names the columns, and may come again with others.
+//! W3C extended logs: IIS, `CloudFront` and others. A `#Fields` line names the columns, and may come again with others.
 //!
-//! Times are UTC by the standard. IIS and CloudFront stamp the end of a request; `time-taken` is its duration,
-//! milliseconds in IIS and seconds in CloudFront.
+//! Times are UTC by the standard. IIS and `CloudFront` stamp the end of a request; `time-taken` is its duration,
+//! milliseconds in IIS and seconds in `CloudFront`.
 
 use super::words;
 use super::{Format, Head};

@@ -3,8 +3,8 @@
 use super::super::record::{Field, Why};
 use super::line_format::{Split, field};
 
-/// Appends the words from byte `at` on. A quoted or bracketed word loses its marks; one that is not closed ends with the line
-/// if `lenient` says so, otherwise it is an error.
+/// Appends the words from byte `at` on. A quoted or bracketed word loses its marks. One that is not closed is an error, unless
+/// `lenient` says of its index that it does not matter: then a quoted one ends with the line, a bracketed one is plain.
 pub(crate) fn append<'a>(
     line: &'a [u8],
     mut at: usize,
@@ -12,16 +12,16 @@ pub(crate) fn append<'a>(
     words: &mut Vec<Field<'a>>,
 ) -> Result<(), Split> {
     while let Some(start) = line[at..].iter().position(|b| !is_space(*b)).map(|i| at + i) {
-        let (text_start, text_end, next) = match line[start] {
-            b'"' => match closing_quote(line, start + 1) {
+        let (text_start, text_end, next) = match (line[start], bracketed(line, start)) {
+            (b'"', _) => match closing_quote(line, start + 1) {
                 Some(end) => (start + 1, end, end + 1),
                 None if lenient(words.len()) => (start + 1, line.len(), line.len()),
                 None => return Err(Split::Bad(Why::UnclosedQuote, start)),
             },
-            b'[' => match memchr::memchr(b']', &line[start..]) {
-                Some(length) => (start + 1, start + length, start + length + 1),
-                None => return Err(Split::Bad(Why::Shape("a ] after the ["), start)),
-            },
+            (b'[', Some(end)) => (start + 1, end, end + 1),
+            (b'[', None) if !lenient(words.len()) && memchr::memchr(b']', &line[start..]).is_none() => {
+                return Err(Split::Bad(Why::Shape("a ] after the ["), start));
+            }
             _ => {
                 let end = memchr::memchr2(b' ', b'\t', &line[start..]).map_or(line.len(), |i| start + i);
                 (start, end, end)
@@ -47,6 +47,15 @@ pub(crate) fn closing_quote(line: &[u8], from: usize) -> Option<usize> {
     }
 }
 
+/// The `]` of a bracketed word, which a space or the end follows: `[2001:db8::1]:443` is a plain word.
+fn bracketed(line: &[u8], start: usize) -> Option<usize> {
+    if line[start] != b'[' {
+        return None;
+    }
+    let end = start + memchr::memchr(b']', &line[start..])?;
+    line.get(end + 1).is_none_or(|&b| is_space(b)).then_some(end)
+}
+
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
@@ -67,6 +76,7 @@ mod tests {
             ("", &[][..]),
             ("  a \t b ", &["a", "b"]),
             (r#"a "b c" [d e] f"#, &["a", "b c", "d e", "f"]),
+            ("[2001:db8::1]:443 [x]", &["[2001:db8::1]:443", "x"]),
             (r#""" "x""#, &["", "x"]),
             (r#""say \"hi\" now" z"#, &[r#"say \"hi\" now"#, "z"]),
             (r#"" ""garbage"" w/ spaces " 0"#, &[r#" ""garbage"" w/ spaces "#, "0"]),

@@ -1,5 +1,6 @@
 //! The first line: whether it is a header, and which columns matter.
 
+use super::presets::known;
 use super::rows::{Row, RowFields, RowKind, Rows};
 use crate::error::Result;
 use crate::trace::formats::Head;
@@ -14,6 +15,13 @@ use crate::trace::time_text::{Stamp, TimeError, parse};
 pub(super) struct Header {
     pub(super) names: Names,
     pub(super) plan: Plan,
+}
+
+impl Header {
+    /// Puts a row into the sink.
+    pub(super) fn deliver(&self, row: Row<'_>, sink: &mut Sink<'_>) -> Result<()> {
+        row.deliver(self.names.count, |fields| self.plan.parse(fields, &|i| self.names.name(i)), sink)
+    }
 }
 
 /// What splits the first lines: the delimiter that makes a known header of the first one, otherwise the one on which most
@@ -92,12 +100,11 @@ fn first_line(
         return Ok(Header { names, plan });
     }
     let mut names = Names { count: texts.len(), names: Vec::new() };
-    let dates: Vec<usize> = (0..texts.len()).filter(|&i| is_instant(&texts[i])).collect();
-    let time = if let [only] = dates[..] { Some((only, None)) } else { None };
-    let roles = Roles { time, ..Roles::NONE };
+    let time = texts.iter().position(|text| is_instant(text));
+    let roles = Roles { time: time.map(|i| (i, None)), ..Roles::NONE };
     let plan = Plan::new(&mut names, options, roles, label)?;
-    if options.time_column.is_none() {
-        sink.note(format!("{label}: no header; the time is column {}", dates[0] + 1));
+    if let (Some(i), None) = (time, &options.time_column) {
+        sink.note(format!("{label}: no header; the time is column {}", i + 1));
     }
     sink.expect(&plan);
     let expected = names.count;
@@ -136,6 +143,12 @@ fn is_instant(text: &str) -> bool {
 
 /// The roles that common names give, and a word about the columns that matter.
 fn header_roles(names: &Names, options: &ReadOptions, sink: &mut Sink<'_>, label: &str) -> Roles {
+    if let Some((tool, roles)) = known(&names.names) {
+        let only = roles.only[0]
+            .map_or(String::new(), |(i, value)| format!(", requests are rows with {} = {value}", names.name(i)));
+        sink.note(format!("{label}: results of {tool}{only}"));
+        return roles;
+    }
     let found = common(&names.names);
     let mut said = Vec::new();
     let mut role = |what: &str, index: Option<usize>, asked: bool| {

@@ -110,6 +110,9 @@ impl<'s> Records<'s> {
                             self.pass(length);
                             self.state = State::Array(open);
                         }
+                        Outermost::Record(length) if length > LONGEST => {
+                            return Ok(Some(Item::TooLong(Place { bytes: &[], ..self.give(length) })));
+                        }
                         Outermost::Record(length) => return Ok(Some(Item::Record(self.give(length)))),
                         Outermost::Broken => return self.bad_line("a complete JSON object").map(Some),
                     },
@@ -153,6 +156,7 @@ impl<'s> Records<'s> {
     fn element(&mut self, first: u8) -> Result<Item<'_>> {
         let mut scan = Scan::new();
         match self.value_end(0, &mut scan)? {
+            Some(length) if length > LONGEST => Ok(Item::TooLong(Place { bytes: &[], ..self.give(length) })),
             Some(length) if first == b'{' => Ok(Item::Record(self.give(length))),
             Some(length) => Ok(Item::Bad(self.give(length.max(1)), "an object in the array of records")),
             None if scan.seen > LONGEST => {

@@ -81,11 +81,12 @@ impl Shape {
         }
     }
 
-    /// The roles that common names give, and what to say about them. Nested fields count by their last name.
+    /// The roles that common names give, and what to say about them. A nested field counts by its whole path (`user.id`), then by
+    /// its last name.
     pub(super) fn roles_by_names(&mut self) -> (Roles, Vec<String>) {
         let paths: Vec<String> = self.seen.iter().map(|(_, path)| path.clone()).collect();
         let leaves: Vec<String> = self.seen.iter().map(|(depth, path)| leaf(*depth, path)).collect();
-        let found = common(&leaves);
+        let (joined, last) = (common(&paths), common(&leaves));
         let mut said = Vec::new();
         let mut role = |what: &str, index: Option<usize>| {
             let path = &paths[index?];
@@ -93,11 +94,11 @@ impl Shape {
             Some(self.want(path))
         };
         let roles = Roles {
-            time: role("time", found.time).map(|i| (i, None)),
-            time_unit: found.time_unit,
-            client: role("client", found.client),
-            cost: role("cost", found.cost),
-            count: role("count", found.count),
+            time: role("time", joined.time.or(last.time)).map(|i| (i, None)),
+            time_unit: joined.time.map_or(last.time_unit, |_| joined.time_unit),
+            client: role("client", joined.client.or(last.client)),
+            cost: role("cost", joined.cost.or(last.cost)),
+            count: role("count", joined.count.or(last.count)),
             duration_unit: Some(TimeUnit::Millis),
             ..Roles::NONE
         };

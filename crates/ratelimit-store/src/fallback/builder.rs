@@ -1,0 +1,109 @@
+//! The choices of a [`Fallback`].
+
+use std::sync::Arc;
+
+use ratelimit_core::{Nanos, Policy};
+
+use super::breaker::{Breaker, Limits};
+use super::counts::Counters;
+use super::{Fallback, Inner, share};
+use crate::{Backend, Clock, KeyedLimiter, SystemClock};
+
+/// What to do while the shared limiter is down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum WhenDown {
+    /// Each server applies its share of the limit: the service stays up and protected. The default.
+    #[default]
+    Local,
+    /// Refuse everything that costs something.
+    Closed,
+    /// Allow everything that could ever pass.
+    Open,
+}
+
+/// Builds a [`Fallback`]; from [`Fallback::builder`].
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Builder<B, C = SystemClock> {
+    shared: B,
+    policy: Policy,
+    servers: u64,
+    when_down: WhenDown,
+    max_clients: usize,
+    limits: Limits,
+    clock: C,
+}
+
+impl<B: Backend> Builder<B> {
+    pub(super) fn new(shared: B, policy: &Policy) -> Self {
+        let limits = Limits { failures: 5, pause: Nanos::from_millis(100), longest_pause: Nanos::from_secs(5) };
+        Builder {
+            shared,
+            policy: *policy,
+            servers: 1,
+            when_down: WhenDown::Local,
+            max_clients: 100_000,
+            limits,
+            clock: SystemClock::new(),
+        }
+    }
+}
+
+impl<B: Backend, C: Clock + Clone> Builder<B, C> {
+    /// How many servers share the limit: the local limiter allows that part of it, see [`share`]. 1 unless set.
+    pub fn servers(self, servers: u64) -> Self {
+        Builder { servers, ..self }
+    }
+
+    /// What to do while the shared limiter is down; [`WhenDown::Local`] unless set.
+    pub fn when_down(self, when_down: WhenDown) -> Self {
+        Builder { when_down, ..self }
+    }
+
+    /// How many clients the local limiter keeps at most; 100 000 unless set.
+    pub fn max_clients(self, max_clients: usize) -> Self {
+        Builder { max_clients, ..self }
+    }
+
+    /// How many failures in a row open the breaker; 5 unless set, and at least 1.
+    pub fn failures(self, failures: u32) -> Self {
+        Builder { limits: Limits { failures: failures.max(1), ..self.limits }, ..self }
+    }
+
+    /// For how long the breaker stays open the first time, and at most: the pause doubles with each probe that fails.
+    /// 100 ms and 5 s unless set.
+    pub fn pauses(self, first: Nanos, longest: Nanos) -> Self {
+        Builder { limits: Limits { pause: first, longest_pause: longest.max(first), ..self.limits }, ..self }
+    }
+
+    /// Reads the time, for the breaker and the local limiter, from `clock`.
+    pub fn clock<D: Clock>(self, clock: D) -> Builder<B, D> {
+        Builder {
+            shared: self.shared,
+            policy: self.policy,
+            servers: self.servers,
+            when_down: self.when_down,
+            max_clients: self.max_clients,
+            limits: self.limits,
+            clock,
+        }
+    }
+
+    /// The limiter.
+    pub fn build(self) -> Fallback<B, C> {
+        let share = share(&self.policy, self.servers);
+        let local = KeyedLimiter::builder(share).max_clients(self.max_clients).clock(self.clock.clone()).build();
+        Fallback {
+            inner: Arc::new(Inner {
+                shared: self.shared,
+                policy: self.policy,
+                share,
+                local,
+                when_down: self.when_down,
+                breaker: Breaker::new(self.limits),
+                counters: Counters::default(),
+                clock: self.clock,
+            }),
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! What happens when the shared limiter fails.
+//!
+//! ```text
+//! request ─▶ breaker ── closed ──▶ shared limiter ── answer ──▶ Source::Shared (and the local limiter is kept warm)
+//!              │ open                    └─ error ──▶ breaker
+//!              └────────▶ local limiter (limit / servers), or closed, or open: Source says which
+//! ```
+//!
+//! A shared limiter bounds its calls in time. The [`Breaker`](Fallback) ends the waiting altogether after a few failures,
+//! and lets single calls probe whether the shared limiter is back, after pauses that grow. An error never turns into an
+//! admission unnoticed: each [`Answer`] says where it came from, and [`Counts`] tells how many came from where.
+
+mod answer;
+mod breaker;
+mod builder;
+mod counts;
+mod share;
+#[cfg(test)]
+mod tests;
+
+use std::convert::Infallible;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use ratelimit_core::{Algorithm, Decision, Nanos, Policy};
+
+pub use answer::{Answer, Source};
+pub use builder::{Builder, WhenDown};
+pub use counts::Counts;
+pub use share::share;
+
+use crate::{Backend, Clock, KeyedLimiter, SystemClock};
+use breaker::{Breaker, Entry};
+use counts::Counters;
+
+/// A shared limiter that always answers: from the shared store while that works, and as was chosen while it does not.
+/// Clones are handles to the same limiter.
+///
+/// ```
+/// use ratelimit_core::Policy;
+/// use ratelimit_store::{Fallback, KeyedLimiter, Source};
+///
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let policy: Policy = "token-bucket:100/1m,burst=20".parse()?;
+/// # let shared = KeyedLimiter::new(policy);
+/// // `shared` is a `redis::SharedLimiter` where there is one; each of 10 servers allows a tenth while it is down.
+/// let limiter = Fallback::builder(shared, policy).servers(10).build();
+/// let answer = limiter.check(b"alice").await;
+/// assert!(answer.decision.is_allowed() && answer.source == Source::Shared);
+/// # Ok::<(), ratelimit_core::PolicyError>(())
+/// # }).unwrap();
+/// ```
+pub struct Fallback<B, C = SystemClock> {
+    inner: Arc<Inner<B, C>>,
+}
+
+struct Inner<B, C> {
+    shared: B,
+    /// The whole limit; the local limiter has this server's share of it.
+    policy: Policy,
+    share: Policy,
+    local: KeyedLimiter<Policy, crate::Fingerprint, C>,
+    when_down: WhenDown,
+    breaker: Breaker,
+    counters: Counters,
+    clock: C,
+}
+
+impl<B, C> Clone for Fallback<B, C> {
+    fn clone(&self) -> Self {
+        Fallback { inner: Arc::clone(&self.inner) }
+    }
+}
+
+impl<B, C> fmt::Debug for Fallback<B, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fallback")
+            .field("policy", &format_args!("{}", self.inner.policy))
+            .field("when_down", &self.inner.when_down)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<B: Backend> Fallback<B> {
+    /// A limiter that asks `shared`, whose policy is `policy`.
+    pub fn builder(shared: B, policy: Policy) -> Builder<B> {
+        Builder::new(shared, &policy)
+    }
+}
+
+impl<B: Backend, C: Clock> Fallback<B, C> {
+    /// Decides one request of cost 1 by the client `key`, and charges it if it is allowed.
+    pub async fn check(&self, key: &[u8]) -> Answer {
+        self.check_n(key, 1).await
+    }
+
+    /// Decides one request of `cost` units by the client `key`, and charges it if it is allowed.
+    pub async fn check_n(&self, key: &[u8], cost: u64) -> Answer {
+        let inner = &*self.inner;
+        match self.ask(|| inner.shared.check_n(key, cost)).await {
+            Ok(decision) => {
+                if decision.is_allowed() {
+                    inner.warm(key, cost);
+                }
+                inner.counters.answered(Answer { decision, source: Source::Shared })
+            }
+            Err(wait) => {
+                inner.counters.answered(inner.alone(key, cost, wait, |now| inner.local.check_n_at(key, now, cost)))
+            }
+        }
+    }
+
+    /// The decision that [`check_n`](Self::check_n) would take, with nothing charged.
+    pub async fn peek(&self, key: &[u8], cost: u64) -> Answer {
+        let inner = &*self.inner;
+        match self.ask(|| inner.shared.peek(key, cost)).await {
+            Ok(decision) => inner.counters.answered(Answer { decision, source: Source::Shared }),
+            Err(wait) => {
+                inner.counters.answered(inner.alone(key, cost, wait, |now| inner.local.peek_at(key, now, cost)))
+            }
+        }
+    }
+
+    /// Records `cost` units whatever the limit: in the shared limiter, or else in the local one.
+    pub async fn charge(&self, key: &[u8], cost: u64) -> Source {
+        let inner = &*self.inner;
+        if self.ask(|| inner.shared.charge(key, cost)).await.is_ok() {
+            inner.warm(key, cost);
+            return Source::Shared;
+        }
+        inner.local.charge_at(key, inner.clock.now(), cost);
+        Source::Local
+    }
+
+    /// Gives back `cost` units, in the local limiter at any rate.
+    pub async fn refund(&self, key: &[u8], cost: u64) -> Source {
+        let inner = &*self.inner;
+        inner.local.refund(key, cost);
+        if self.ask(|| inner.shared.refund(key, cost)).await.is_ok() { Source::Shared } else { Source::Local }
+    }
+
+    /// Forgets the client, in the local limiter at any rate.
+    pub async fn reset(&self, key: &[u8]) -> Source {
+        let inner = &*self.inner;
+        inner.local.reset(key);
+        if self.ask(|| inner.shared.reset(key)).await.is_ok() { Source::Shared } else { Source::Local }
+    }
+
+    /// How many answers came from where, and how often the shared limiter failed.
+    pub fn counts(&self) -> Counts {
+        self.inner.counters.read()
+    }
+
+    /// The shared limiter.
+    pub fn shared(&self) -> &B {
+        &self.inner.shared
+    }
+
+    /// Asks the shared limiter if the breaker lets the call through; the error is how long until it does again.
+    async fn ask<T, F>(&self, call: impl FnOnce() -> F) -> Result<T, Nanos>
+    where
+        F: Future<Output = Result<T, B::Error>>,
+    {
+        let inner = &*self.inner;
+        let pass = match inner.breaker.enter(inner.clock.now()) {
+            Entry::Pass(pass) => pass,
+            Entry::Shut { wait } => return Err(wait),
+        };
+        if let Ok(answer) = call().await {
+            pass.succeeded();
+            return Ok(answer);
+        }
+        inner.counters.failed();
+        let (wait, opened) = pass.failed(inner.clock.now());
+        if opened {
+            inner.counters.opened();
+        }
+        Err(wait)
+    }
+}
+
+impl<B, C: Clock> Inner<B, C> {
+    /// Charges the local limiter with what the shared one admitted, as far as it has room: when it takes over, a client
+    /// that has just used its share does not get it again, and none is in debt for what other servers were to allow.
+    fn warm(&self, key: &[u8], cost: u64) {
+        let now = self.clock.now();
+        let cost = cost.min(self.share.capacity());
+        if let Decision::Denied { remaining, .. } = self.local.check_n_at(key, now, cost) {
+            self.local.check_n_at(key, now, remaining);
+        }
+    }
+
+    /// The answer without the shared limiter, which is asked again after `wait`.
+    fn alone(&self, key: &[u8], cost: u64, wait: Nanos, local: impl FnOnce(Nanos) -> Decision) -> Answer {
+        let capacity = self.policy.capacity();
+        if cost > capacity {
+            return Answer { decision: Decision::Never { capacity }, source: Source::Local };
+        }
+        match self.when_down {
+            WhenDown::Open => {
+                let decision =
+                    Decision::Allowed { remaining: capacity - cost, reset_after: Nanos::ZERO, delay: Nanos::ZERO };
+                Answer { decision, source: Source::Open }
+            }
+            WhenDown::Closed => Answer { decision: refused(cost, wait, 0), source: Source::Closed },
+            WhenDown::Local => {
+                let now = self.clock.now();
+                let decision = match local(now) {
+                    // Too much for this server's share, but not for the whole: later it can pass.
+                    Decision::Never { .. } => refused(cost, wait, remaining(&self.local.peek_at(key, now, 0))),
+                    decision => decision,
+                };
+                Answer { decision, source: Source::Local }
+            }
+        }
+    }
+}
+
+/// Not now, but perhaps after `wait`; cost 0 is always allowed.
+fn refused(cost: u64, wait: Nanos, remaining: u64) -> Decision {
+    let wait = wait.max(Nanos::new(1));
+    if cost == 0 {
+        Decision::Allowed { remaining, reset_after: wait, delay: Nanos::ZERO }
+    } else {
+        Decision::Denied { retry_after: wait, remaining, reset_after: wait }
+    }
+}
+
+fn remaining(decision: &Decision) -> u64 {
+    match decision {
+        Decision::Allowed { remaining, .. } | Decision::Denied { remaining, .. } => *remaining,
+        Decision::Never { .. } => 0,
+    }
+}
+
+impl<B, C> Backend for Fallback<B, C>
+where
+    B: Backend + 'static,
+    C: Clock + 'static,
+{
+    type Error = Infallible;
+    type Decide = Pin<Box<dyn Future<Output = Result<Decision, Infallible>> + Send>>;
+    type Change = Pin<Box<dyn Future<Output = Result<(), Infallible>> + Send>>;
+
+    fn check_n(&self, key: &[u8], cost: u64) -> Self::Decide {
+        let (limiter, key) = (self.clone(), key.to_vec());
+        Box::pin(async move { Ok(Fallback::check_n(&limiter, &key, cost).await.decision) })
+    }
+
+    fn peek(&self, key: &[u8], cost: u64) -> Self::Decide {
+        let (limiter, key) = (self.clone(), key.to_vec());
+        Box::pin(async move { Ok(Fallback::peek(&limiter, &key, cost).await.decision) })
+    }
+
+    fn charge(&self, key: &[u8], cost: u64) -> Self::Change {
+        let (limiter, key) = (self.clone(), key.to_vec());
+        Box::pin(async move {
+            Fallback::charge(&limiter, &key, cost).await;
+            Ok(())
+        })
+    }
+
+    fn refund(&self, key: &[u8], cost: u64) -> Self::Change {
+        let (limiter, key) = (self.clone(), key.to_vec());
+        Box::pin(async move {
+            Fallback::refund(&limiter, &key, cost).await;
+            Ok(())
+        })
+    }
+
+    fn reset(&self, key: &[u8]) -> Self::Change {
+        let (limiter, key) = (self.clone(), key.to_vec());
+        Box::pin(async move {
+            Fallback::reset(&limiter, &key).await;
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,319 @@
+//! The shared limiter: one limit for each client over all the servers that ask the same Redis.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ratelimit_core::{Algorithm, Decision, Policy};
+use redis::Client;
+
+use super::caller::{Ask, Bounds, Caller};
+use super::error::{BuildError, SharedError};
+use super::key::Prefix;
+use super::link::{Link, Target};
+use super::reply;
+use super::script::{Action, Time};
+use super::split::SplitLimiter;
+use crate::Backend;
+use crate::fallback::share;
+use crate::lease::{Grant, Lender};
+
+/// How long a call may take as a whole unless another time is set.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_millis(50);
+/// How many calls may wait at a time unless another number is set.
+pub const DEFAULT_MAX_CALLS: usize = 10_000;
+
+/// A limit for each client that all servers share: they ask the same Redis, which decides each request with one script,
+/// by its own clock. Clones are handles to the same connection, which is made when the first call needs it.
+///
+/// The decisions are those of the core at the server's time in whole microseconds. Waits until the server would decide
+/// otherwise (`retry_after`, `reset_after`) are rounded up to whole microseconds; the `delay` of a leaky bucket is the
+/// core's, in nanoseconds.
+///
+/// A call that fails says so, and nothing else: [`Fallback`](crate::Fallback) decides what to do then. Needs a tokio
+/// runtime with time and I/O.
+///
+/// ```no_run
+/// use ratelimit_store::redis::SharedLimiter;
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let policy = "token-bucket:100/1m,burst=20".parse()?;
+/// let limiter = SharedLimiter::builder(policy).connect("redis://127.0.0.1:6379")?;
+/// let decision = limiter.check("alice").await?;
+/// # let _ = decision;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct SharedLimiter {
+    caller: Arc<Caller>,
+    policy: Policy,
+}
+
+impl fmt::Debug for SharedLimiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedLimiter").field("policy", &format_args!("{}", self.policy)).finish_non_exhaustive()
+    }
+}
+
+/// The choices of a shared limiter; from [`SharedLimiter::builder`].
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Builder {
+    policy: Policy,
+    prefix: String,
+    bounds: Bounds,
+}
+
+impl Builder {
+    fn new(policy: &Policy) -> Self {
+        let bounds = Bounds { timeout: DEFAULT_TIMEOUT, most_calls: DEFAULT_MAX_CALLS };
+        Builder { policy: *policy, prefix: "rl".into(), bounds }
+    }
+
+    /// What all keys of this limiter begin with, `rl` unless set: limiters with the same prefix and rule share their
+    /// clients. ASCII letters, digits, `-`, `_` and `.`.
+    pub fn prefix(self, prefix: impl Into<String>) -> Self {
+        Builder { prefix: prefix.into(), ..self }
+    }
+
+    /// How long a call may take as a whole, connecting included; 50 ms unless set.
+    pub fn timeout(self, timeout: Duration) -> Self {
+        Builder { bounds: Bounds { timeout, ..self.bounds }, ..self }
+    }
+
+    /// How many calls may wait for an answer at a time; further ones fail at once. 10 000 unless set.
+    pub fn max_calls(self, most_calls: usize) -> Self {
+        Builder { bounds: Bounds { most_calls, ..self.bounds }, ..self }
+    }
+
+    /// The limiter on one server, such as `redis://127.0.0.1:6379`; `?protocol=resp3` for RESP3. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// A policy that the scripts cannot decide exactly, a bad prefix, a bad address.
+    pub fn connect(self, address: &str) -> Result<SharedLimiter, BuildError> {
+        let policy = self.policy;
+        let target = single(address)?;
+        Ok(SharedLimiter { caller: Arc::new(self.caller(target, Time::Server)?), policy })
+    }
+
+    /// The limiter on a cluster, of which the addresses of some nodes are enough.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    #[cfg(feature = "redis-cluster")]
+    pub fn connect_cluster(self, addresses: &[&str]) -> Result<SharedLimiter, BuildError> {
+        let policy = self.policy;
+        Ok(SharedLimiter { caller: Arc::new(self.caller(cluster(addresses)?, Time::Server)?), policy })
+    }
+
+    /// The entry for replays and tests, which takes the time: see [`ReplayLimiter`](super::ReplayLimiter).
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    pub fn connect_replay(self, address: &str) -> Result<super::ReplayLimiter, BuildError> {
+        let target = single(address)?;
+        Ok(super::ReplayLimiter::new(self.caller(target, Time::Passed)?))
+    }
+
+    /// A limiter on one server that splits the quota of each client over `parts` keys: see [`SplitLimiter`].
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect), and parts that are none or more than the policy's capacity.
+    pub fn connect_split(self, address: &str, parts: u32) -> Result<SplitLimiter, BuildError> {
+        self.split(single(address)?, parts)
+    }
+
+    /// The same on a cluster, where the parts lie in different slots.
+    ///
+    /// # Errors
+    /// As [`connect_split`](Self::connect_split).
+    #[cfg(feature = "redis-cluster")]
+    pub fn connect_cluster_split(self, addresses: &[&str], parts: u32) -> Result<SplitLimiter, BuildError> {
+        self.split(cluster(addresses)?, parts)
+    }
+
+    fn split(self, target: Target, parts: u32) -> Result<SplitLimiter, BuildError> {
+        let capacity = self.policy.capacity();
+        if parts == 0 || u64::from(parts) > capacity {
+            return Err(BuildError::Parts { parts, capacity });
+        }
+        let policy = share(&self.policy, u64::from(parts));
+        let prefix = Prefix::new(&self.prefix).map_err(BuildError::Prefix)?.split();
+        let caller = Caller::new(&policy, prefix, Time::Server, Link::new(target), self.bounds)?;
+        Ok(SplitLimiter::new(SharedLimiter { caller: Arc::new(caller), policy }, parts))
+    }
+
+    fn caller(&self, target: Target, time: Time) -> Result<Caller, BuildError> {
+        let prefix = Prefix::new(&self.prefix).map_err(BuildError::Prefix)?;
+        Caller::new(&self.policy, prefix, time, Link::new(target), self.bounds)
+    }
+}
+
+fn single(address: &str) -> Result<Target, BuildError> {
+    Client::open(address).map(Target::Single).map_err(BuildError::Address)
+}
+
+#[cfg(feature = "redis-cluster")]
+fn cluster(addresses: &[&str]) -> Result<Target, BuildError> {
+    // A decision that is sent twice could be charged twice, so redirections are followed and little else is retried.
+    let client = redis::cluster::ClusterClient::builder(addresses.to_vec())
+        .retries(2)
+        .connection_timeout(Duration::from_secs(1))
+        .build()
+        .map_err(BuildError::Address)?;
+    Ok(Target::Cluster(Box::new(client)))
+}
+
+impl SharedLimiter {
+    /// A limiter for this policy, which all servers must give the same.
+    pub fn builder(policy: Policy) -> Builder {
+        Builder::new(&policy)
+    }
+
+    /// The policy.
+    pub fn policy(&self) -> Policy {
+        self.policy
+    }
+
+    /// Decides one request of cost 1 by the client `key`, and charges it if it is allowed.
+    ///
+    /// # Errors
+    /// See [`SharedError`]; whether the cost was charged is unknown after a timeout or a broken connection.
+    pub async fn check(&self, key: impl AsRef<[u8]>) -> Result<Decision, SharedError> {
+        self.check_n(key, 1).await
+    }
+
+    /// Decides one request of `cost` units by the client `key`, and charges it if it is allowed.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub async fn check_n(&self, key: impl AsRef<[u8]>, cost: u64) -> Result<Decision, SharedError> {
+        self.decide(key.as_ref(), Action::Decide, cost).await
+    }
+
+    /// The decision that [`check_n`](Self::check_n) would take, with nothing charged.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub async fn peek(&self, key: impl AsRef<[u8]>, cost: u64) -> Result<Decision, SharedError> {
+        self.decide(key.as_ref(), Action::Peek, cost).await
+    }
+
+    /// Records `cost` units whatever the limit, for costs that are known only afterwards. What is recorded saturates
+    /// where the scripts are exact no more, at 2^53 - 1 units or less (see `docs/redis.md`).
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub async fn charge(&self, key: impl AsRef<[u8]>, cost: u64) -> Result<(), SharedError> {
+        self.change(key.as_ref(), Action::Charge, cost).await
+    }
+
+    /// Gives back `cost` units, the newest charge first.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub async fn refund(&self, key: impl AsRef<[u8]>, cost: u64) -> Result<(), SharedError> {
+        self.change(key.as_ref(), Action::Refund, cost).await
+    }
+
+    /// Forgets all that the client has used.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub async fn reset(&self, key: impl AsRef<[u8]>) -> Result<(), SharedError> {
+        if self.caller.is_unlimited() {
+            return Ok(());
+        }
+        self.caller.forget(key.as_ref()).await
+    }
+
+    /// Decides many requests, each a client's key and a cost, in one round trip, in their order. The answers are in the same order,
+    /// each on its own: one may fail and the others not.
+    pub async fn check_many<K: AsRef<[u8]>>(&self, requests: &[(K, u64)]) -> Vec<Result<Decision, SharedError>> {
+        let asks: Vec<Ask<'_>> = requests
+            .iter()
+            .filter(|(_, cost)| self.caller.known(*cost).is_none())
+            .map(|(key, cost)| Ask { client: key.as_ref(), action: Action::Decide, cost: *cost, now_micros: None })
+            .collect();
+        let asked = if asks.is_empty() { Ok(Vec::new()) } else { self.caller.ask_all(&asks).await };
+        let mut asked = asked.map(Vec::into_iter);
+        let next = |asked: &mut Result<_, SharedError>| match asked {
+            Ok(answers) => match Iterator::next(answers) {
+                Some(Ok(value)) => reply::decision(&value).map(|grant| grant.decision),
+                Some(Err(error)) => Err(SharedError::from_redis(error)),
+                None => Err(SharedError::Reply { found: "fewer answers than requests".into() }),
+            },
+            Err(error) => Err(error.clone()),
+        };
+        requests.iter().map(|(_, cost)| self.caller.known(*cost).map_or_else(|| next(&mut asked), Ok)).collect()
+    }
+
+    /// Charges as many of `most` units as there is room for, and says how many. Where there is room for none, the
+    /// decision says when there will be for one.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub async fn take(&self, key: impl AsRef<[u8]>, most: u64) -> Result<Grant, SharedError> {
+        // A take never asks for more than could ever be there.
+        let most = most.min(self.caller.capacity());
+        if let Some(decision) = self.caller.known(most) {
+            return Ok(Grant { units: most, decision });
+        }
+        let ask = Ask { client: key.as_ref(), action: Action::Take, cost: most, now_micros: None };
+        reply::decision(&self.caller.ask(ask).await?)
+    }
+
+    async fn decide(&self, client: &[u8], action: Action, cost: u64) -> Result<Decision, SharedError> {
+        if let Some(known) = self.caller.known(cost) {
+            return Ok(known);
+        }
+        let ask = Ask { client, action, cost, now_micros: None };
+        reply::decision(&self.caller.ask(ask).await?).map(|grant| grant.decision)
+    }
+
+    async fn change(&self, client: &[u8], action: Action, cost: u64) -> Result<(), SharedError> {
+        if self.caller.is_unlimited() || cost == 0 {
+            return Ok(());
+        }
+        reply::done(&self.caller.ask(Ask { client, action, cost, now_micros: None }).await?)
+    }
+}
+
+impl Lender for SharedLimiter {
+    async fn take(&self, key: &[u8], most: u64) -> Result<Grant, SharedError> {
+        SharedLimiter::take(self, key, most).await
+    }
+}
+
+impl Backend for SharedLimiter {
+    type Error = SharedError;
+    type Decide = Pin<Box<dyn Future<Output = Result<Decision, SharedError>> + Send>>;
+    type Change = Pin<Box<dyn Future<Output = Result<(), SharedError>> + Send>>;
+
+    fn check_n(&self, key: &[u8], cost: u64) -> Self::Decide {
+        let (limiter, key) = (self.clone(), key.to_vec());
+        Box::pin(async move { SharedLimiter::check_n(&limiter, key, cost).await })
+    }
+
+    fn peek(&self, key: &[u8], cost: u64) -> Self::Decide {
+        let (limiter, key) = (self.clone(), key.to_vec());
+        Box::pin(async move { SharedLimiter::peek(&limiter, key, cost).await })
+    }
+
+    fn charge(&self, key: &[u8], cost: u64) -> Self::Change {
+        let (limiter, key) = (self.clone(), key.to_vec());
+        Box::pin(async move { SharedLimiter::charge(&limiter, key, cost).await })
+    }
+
+    fn refund(&self, key: &[u8], cost: u64) -> Self::Change {
+        let (limiter, key) = (self.clone(), key.to_vec());
+        Box::pin(async move { SharedLimiter::refund(&limiter, key, cost).await })
+    }
+
+    fn reset(&self, key: &[u8]) -> Self::Change {
+        let (limiter, key) = (self.clone(), key.to_vec());
+        Box::pin(async move { SharedLimiter::reset(&limiter, key).await })
+    }
+}

@@ -1,0 +1,77 @@
+-- One decision of one client, under one rule or several that must all allow: all or nothing, in one round trip.
+--
+-- KEYS: one of each rule, all of the same client, all under one hash tag.
+-- ARGV: 1 what to do: `decide`, `peek` (decide, and change nothing), `take` (charge what there is room for, at least 1 and
+--       at most the cost), `charge` (whatever the limit) or `refund` (the newest charge first);
+--       2 the cost, in units, at most 2^53 - 1; for decide, peek and take at most the capacity of each rule;
+--       then four of each rule: its kind, and three parameters of it (units, us, or parts; see the algorithm);
+--       for the entry that takes the time, the time in us.
+-- Returns integers: allowed {1, remaining, reset us, delay us, delay ns beside them, units charged};
+--       denied {0, remaining, reset us, retry us}; of charge and refund {1}.
+-- It must be a script: no rule may be charged unless all of them allow, and nobody may come in between.
+local action, cost = ARGV[1], tonumber(ARGV[2])
+local rules = #KEYS
+
+if action == 'refund' then
+  for i = 1, rules do
+    local p = 4 * i
+    kinds[ARGV[p - 1]].refund(KEYS[i], cost, tonumber(ARGV[p]), tonumber(ARGV[p + 1]), tonumber(ARGV[p + 2]))
+  end
+  return { 1 }
+end
+
+local states, room = {}, MAX
+for i = 1, rules do
+  local p = 4 * i
+  local state = kinds[ARGV[p - 1]].open(KEYS[i], tonumber(ARGV[p]), tonumber(ARGV[p + 1]), tonumber(ARGV[p + 2]))
+  states[i] = state
+  if state.room < room then
+    room = state.room
+  end
+end
+
+if action == 'charge' then
+  if cost > 0 then
+    for i = 1, rules do
+      kinds[ARGV[4 * i - 1]].charge(states[i], cost)
+    end
+  end
+  return { 1 }
+end
+
+if action == 'take' and cost > room then
+  -- Nothing to take is a denial of one unit: it says when there will be one.
+  cost = room > 0 and room or 1
+end
+
+local reset = 0
+if cost > room then
+  local retry = 0
+  for i = 1, rules do
+    local kind, state = kinds[ARGV[4 * i - 1]], states[i]
+    reset = math.max(reset, kind.reset(state, 0))
+    if cost > state.room then
+      retry = math.max(retry, kind.retry(state, cost))
+    end
+  end
+  return { 0, room, reset, retry }
+end
+
+local delay_us, delay_ns = 0, 0
+for i = 1, rules do
+  local name = ARGV[4 * i - 1]
+  local kind, state = kinds[name], states[i]
+  if name == 'leaky' then
+    local us, ns = kind.delay(state, cost)
+    if us > delay_us or us == delay_us and ns > delay_ns then
+      delay_us, delay_ns = us, ns
+    end
+  end
+  -- Cost 0 changes nothing.
+  if action == 'peek' or cost == 0 then
+    reset = math.max(reset, kind.reset(state, cost))
+  else
+    reset = math.max(reset, kind.charge(state, cost))
+  end
+end
+return { 1, room - cost, reset, delay_us, delay_ns, cost }

@@ -1,0 +1,95 @@
+-- Sliding window counter: the count of this window, and the share of the previous one that the trailing window overlaps,
+-- floor(prev * (W - elapsed) / W).
+--
+-- Key: 24 bytes, big endian: `start` (us) of the current window, `cur` and `prev` (units), not both 0. An absent key has
+-- nothing used. `most` (units) is the largest count whose product with W is exact; no limit lies above it, and debt is
+-- cut off there. It must be a script: both counts roll with the time at which the cost is weighed.
+local sliding_counter = {}
+
+-- The first elapsed time, in 0..W us, at which at most `room` of the previous window's `prev` units count.
+local function first_with_room(window, prev, room)
+  if prev <= room then
+    return 0
+  end
+  return window + 1 - ceil_div((room + 1) * window, prev)
+end
+
+function sliding_counter.open(key, window, limit, most)
+  local raw = redis.call('GET', key)
+  local start, cur, prev = 0, 0, 0
+  if raw then
+    start, cur, prev = struct.unpack('>I8I8I8', raw)
+  end
+  -- A clock before the recorded start still counts in the recorded window.
+  if not raw or now >= start + 2 * window then
+    start, cur, prev = now - now % window, 0, 0
+  elseif now >= start + window then
+    start, cur, prev = start + window, 0, cur
+  end
+  local elapsed = now > start and now - start or 0
+  local carried = floor(prev * (window - elapsed) / window)
+  local room = limit - carried - cur
+  if room < 0 then
+    room = 0
+  end
+  return { key = key, start = start, cur = cur, prev = prev, room = room, window = window, limit = limit, most = most }
+end
+
+-- us until `cost`, which is more than the room, fits: in this window when enough of the previous one has faded, or else
+-- in the next one when enough of this one has.
+function sliding_counter.retry(s, cost)
+  local spare = s.limit - cost
+  local from_start
+  if s.cur <= spare then
+    from_start = first_with_room(s.window, s.prev, spare - s.cur)
+  else
+    from_start = s.window + first_with_room(s.window, s.cur, spare)
+  end
+  return s.start + from_start - now
+end
+
+function sliding_counter.reset(s, cost)
+  local cur = s.cur + cost
+  local from_start
+  if cur > 0 then
+    from_start = s.window + first_with_room(s.window, cur, 0)
+  else
+    from_start = first_with_room(s.window, s.prev, 0)
+  end
+  local reset = s.start + from_start - now
+  return reset > 0 and reset or 0
+end
+
+function sliding_counter.charge(s, cost)
+  local cur = s.cur + cost
+  if cur > s.most then
+    cur = s.most
+  end
+  local reset = s.start + s.window + first_with_room(s.window, cur, 0) - now
+  keep(s.key, struct.pack('>I8I8I8', s.start, cur, s.prev), reset)
+  return reset
+end
+
+-- The current count first, then the previous one.
+function sliding_counter.refund(key, cost, window)
+  local raw = redis.call('GET', key)
+  if not raw then
+    return
+  end
+  local start, cur, prev = struct.unpack('>I8I8I8', raw)
+  if cost <= cur then
+    cur = cur - cost
+  else
+    prev = prev - (cost - cur)
+    cur = 0
+    if prev < 0 then
+      prev = 0
+    end
+  end
+  if cur + prev > 0 then
+    local s = { start = start, cur = cur, prev = prev, window = window }
+    keep(key, struct.pack('>I8I8I8', start, cur, prev), sliding_counter.reset(s, 0))
+  else
+    redis.call('DEL', key)
+  end
+end

@@ -1,0 +1,399 @@
+//! A live server with its own time: keys, expiry, errors, batches, and many tasks at once.
+#![cfg(feature = "redis")]
+
+mod redis_common;
+
+use ratelimit_core::{Decision, Nanos};
+use ratelimit_store::Backend;
+use ratelimit_store::redis::{SharedError, SharedLimiter};
+use redis_common::{Server, patient, run, until};
+
+const EACH: [&str; 6] = [
+    "fixed-window:5/1h",
+    "sliding-log:5/1h",
+    "sliding-counter:5/1h",
+    "token-bucket:5/1h",
+    "leaky-bucket:5/1h",
+    "token-bucket:5/1h+sliding-log:9/2h+fixed-window:7/1d",
+];
+
+fn keys(server: &Server) -> Vec<Vec<u8>> {
+    redis::cmd("KEYS").arg("*").query(&mut server.admin()).unwrap()
+}
+
+/// Milliseconds that every key lives on; negative for a key without an expiry.
+fn lives(server: &Server) -> Vec<i64> {
+    let mut admin = server.admin();
+    keys(server).iter().map(|key| redis::cmd("PTTL").arg(key).query(&mut admin).unwrap()).collect()
+}
+
+fn allowed(decision: &Decision) -> (u64, Nanos) {
+    match decision {
+        Decision::Allowed { remaining, reset_after, .. } => (*remaining, *reset_after),
+        other => panic!("expected an admission, got {other:?}"),
+    }
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn every_operation_by_every_algorithm() {
+    let server = Server::start(&[]);
+    for text in EACH {
+        redis::cmd("FLUSHALL").exec(&mut server.admin()).unwrap();
+        run(async {
+            let limiter = server.shared(text);
+            assert_eq!(allowed(&limiter.peek("a", 5).await.unwrap()).0, 0, "{text}");
+            assert_eq!(allowed(&limiter.check_n("a", 4).await.unwrap()).0, 1, "{text}");
+            assert!(!limiter.check_n("a", 5).await.unwrap().is_allowed(), "{text}");
+            assert!(limiter.check("a").await.unwrap().is_allowed(), "{text}: the refused 5 was not charged");
+            assert!(!limiter.check("a").await.unwrap().is_allowed(), "{text}");
+            assert!(limiter.check("b").await.unwrap().is_allowed(), "{text}: another client");
+            limiter.refund("a", 2).await.unwrap();
+            assert_eq!(limiter.take("a", 9).await.unwrap().units, 2, "{text}");
+            let nothing = limiter.take("a", 9).await.unwrap();
+            assert_eq!((nothing.units, nothing.decision.is_allowed()), (0, false), "{text}");
+            limiter.charge("a", 7).await.unwrap();
+            limiter.refund("a", 3).await.unwrap();
+            assert!(!limiter.check("a").await.unwrap().is_allowed(), "{text}: in debt");
+            limiter.reset("a").await.unwrap();
+            assert_eq!(allowed(&limiter.check_n("a", 5).await.unwrap()).0, 0, "{text}");
+            assert_eq!(limiter.check_n("a", 6).await.unwrap(), Decision::Never { capacity: 5 }, "{text}");
+        });
+    }
+}
+
+/// The longest-lived key lives until the state is fresh, whole milliseconds being what servers keep.
+async fn lives_until_fresh(server: &Server, limiter: &SharedLimiter, place: &str) {
+    let reset = async || i64::try_from(allowed(&limiter.peek("a", 0).await.unwrap()).1.get() / 1_000_000).unwrap();
+    let before = reset().await;
+    let lives = lives(server);
+    let after = reset().await;
+    assert!(lives.iter().all(|&ms| ms > 0), "{place}: {lives:?}");
+    let longest = *lives.iter().max().unwrap();
+    assert!((after..=before + 3).contains(&longest), "{place}: {longest} ms, fresh in {before} to {after} ms");
+}
+
+/// What a client writes is gone when its state is fresh, and not before; what changes nothing writes nothing.
+#[test]
+#[ignore = "needs redis-server"]
+fn every_key_expires_when_its_state_is_fresh() {
+    let server = Server::start(&[]);
+    for text in EACH {
+        run(async {
+            let limiter = server.shared(text);
+            limiter.peek("a", 1).await.unwrap();
+            limiter.check_n("a", 0).await.unwrap();
+            limiter.check_n("a", 99).await.unwrap();
+            limiter.refund("a", 3).await.unwrap();
+            assert!(keys(&server).is_empty(), "{text}: nothing was used");
+
+            limiter.check_n("a", 3).await.unwrap();
+            lives_until_fresh(&server, &limiter, text).await;
+            limiter.charge("a", 9).await.unwrap();
+            lives_until_fresh(&server, &limiter, text).await;
+            limiter.refund("a", 8).await.unwrap();
+            lives_until_fresh(&server, &limiter, text).await;
+            assert!(limiter.check("a").await.unwrap().is_allowed());
+            lives_until_fresh(&server, &limiter, text).await;
+
+            let dump = |server: &Server| -> Vec<Vec<u8>> {
+                let mut admin = server.admin();
+                keys(server).iter().map(|key| redis::cmd("DUMP").arg(key).query(&mut admin).unwrap()).collect()
+            };
+            let before = dump(&server);
+            for cost in [5, 0, 99] {
+                limiter.check_n("a", cost).await.unwrap();
+            }
+            assert_eq!(dump(&server), before, "{text}: denied, free and never");
+            limiter.refund("a", 100).await.unwrap();
+            assert!(keys(&server).is_empty(), "{text}: all was given back");
+        });
+    }
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn short_windows_expire_and_are_enforced() {
+    let server = Server::start(&[]);
+    for algorithm in ["fixed-window", "sliding-log", "sliding-counter", "token-bucket", "leaky-bucket"] {
+        for window in ["1us", "500us", "1ms", "40ms"] {
+            run(async {
+                let limiter = server.shared(&format!("{algorithm}:5/{window}"));
+                assert!(limiter.check_n("a", 5).await.unwrap().is_allowed(), "{algorithm} {window}");
+            });
+            until("the key is gone", || keys(&server).is_empty());
+        }
+    }
+}
+
+/// A denial says when, and then the request passes: in the server's own time.
+#[test]
+#[ignore = "needs redis-server"]
+fn retry_after_is_kept() {
+    let server = Server::start(&[]);
+    for text in ["fixed-window:2/50ms", "sliding-log:2/50ms", "sliding-counter:2/50ms", "token-bucket:1/50ms,burst=2"] {
+        run(async {
+            let limiter = server.shared(text);
+            let retry = loop {
+                if let Some(retry) = limiter.check("a").await.unwrap().retry_after() {
+                    break retry;
+                }
+            };
+            // It counts from when the server decided, which was before now.
+            tokio::time::sleep(retry.into()).await;
+            assert!(limiter.check("a").await.unwrap().is_allowed(), "{text}: after {retry}");
+        });
+    }
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn a_large_cost_is_one_call_and_one_entry() {
+    let server = Server::start(&[]);
+    run(async {
+        let limiter = server.shared("sliding-log:20000/1h");
+        assert_eq!(allowed(&limiter.check_n("a", 10_000).await.unwrap()).0, 10_000);
+        assert!(!limiter.check_n("a", 10_001).await.unwrap().is_allowed());
+        assert_eq!(allowed(&limiter.check_n("a", 10_000).await.unwrap()).0, 0);
+    });
+    let length: usize = redis::cmd("STRLEN").arg(&keys(&server)[0]).query(&mut server.admin()).unwrap();
+    assert_eq!(length, 48, "a header and two entries");
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn a_log_stays_within_twice_its_limit() {
+    let server = Server::start(&[]);
+    run(async {
+        let limiter = server.replay("sliding-log:200/1ms", "rl");
+        for i in 0..3000 {
+            limiter.check_n_at(b"a", Nanos::from_micros(5 * i), 1).await.unwrap();
+        }
+    });
+    let length: usize = redis::cmd("STRLEN").arg(&keys(&server)[0]).query(&mut server.admin()).unwrap();
+    assert!(length <= 16 * (2 * 200 + 2), "{length} bytes");
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn keys_are_any_bytes() {
+    let server = Server::start(&[]);
+    let long = vec![b'k'; 8192];
+    let clients: [&[u8]; 12] = [
+        b"",
+        b" ",
+        b"a b",
+        b"a\nb",
+        b"\r\n",
+        b"{}",
+        b"}{",
+        b"}",
+        b"a}b",
+        b"\xff\xfe\x00",
+        b"{rl:a}token-bucket:1/1h",
+        &long,
+    ];
+    run(async {
+        let limiter = server.shared("token-bucket:1/1h+fixed-window:9/1d");
+        for client in clients {
+            assert!(limiter.check(client).await.unwrap().is_allowed(), "{client:?}");
+        }
+        for client in clients {
+            assert!(!limiter.check(client).await.unwrap().is_allowed(), "{client:?}");
+        }
+    });
+    assert_eq!(keys(&server).len(), 2 * clients.len());
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn a_flushed_script_is_sent_again_on_every_call() {
+    let server = Server::start(&[]);
+    let flush = || redis::cmd("SCRIPT").arg("FLUSH").exec(&mut server.admin()).unwrap();
+    run(async {
+        let limiter = server.shared("token-bucket:9/1h");
+        for left in (0..8).rev() {
+            flush();
+            let decision = limiter.check("a").await.unwrap();
+            assert_eq!(allowed(&decision).0, left + 1);
+        }
+        flush();
+        limiter.charge("a", 1).await.unwrap();
+        flush();
+        limiter.refund("a", 1).await.unwrap();
+        flush();
+        let answers = limiter.check_many(&[("b", 1), ("a", 1), ("a", 1), ("c", 99)]).await;
+        let answers: Vec<_> = answers.into_iter().map(Result::unwrap).collect();
+        assert!(answers[0].is_allowed() && answers[1].is_allowed() && !answers[2].is_allowed());
+        assert_eq!(answers[3], Decision::Never { capacity: 9 });
+    });
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn a_batch_is_one_round_trip_in_order() {
+    let server = Server::start(&[]);
+    let calls = || -> String { redis::cmd("INFO").arg("commandstats").query(&mut server.admin()).unwrap() };
+    run(async {
+        let limiter = server.shared("token-bucket:300/1h");
+        limiter.check("warm").await.unwrap();
+        let requests: Vec<(String, u64)> = (0..1000).map(|i| (format!("c{}", i % 3), 1)).collect();
+        let answers = limiter.check_many(&requests).await;
+        for (i, answer) in answers.iter().enumerate() {
+            assert_eq!(answer.as_ref().unwrap().is_allowed(), i < 900, "request {i}");
+        }
+        assert!(limiter.check_many::<&str>(&[]).await.is_empty());
+    });
+    assert!(calls().contains("cmdstat_evalsha:calls=1001"), "{}", calls());
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn resp3_answers_the_same() {
+    let server = Server::start(&[]);
+    run(async {
+        let url = format!("{}/?protocol=resp3", server.url());
+        let limiter = patient("leaky-bucket:1/1h,burst=2").connect(&url).unwrap();
+        assert!(matches!(limiter.check("a").await.unwrap(), Decision::Allowed { delay: Nanos::ZERO, .. }));
+        let Decision::Allowed { delay, .. } = limiter.check("a").await.unwrap() else {
+            panic!("there is room for two")
+        };
+        assert!(delay > Nanos::from_secs(3590) && delay <= Nanos::from_secs(3600));
+        assert!(!limiter.check("a").await.unwrap().is_allowed());
+    });
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn sixteen_tasks_on_one_key_admit_exactly_the_limit() {
+    let server = Server::start(&[]);
+    for text in ["token-bucket:1000/1h", "sliding-log:1000/1h", "sliding-counter:1000/1h", "fixed-window:1000/1d"] {
+        let admitted: usize = run(async {
+            let tasks: Vec<_> = (0..16)
+                .map(|_| {
+                    // A connection of its own each: sixteen servers.
+                    let limiter = server.shared(text);
+                    tokio::spawn(async move {
+                        let requests: Vec<(&str, u64)> = vec![("a", 1); 20];
+                        let mut admitted = 0;
+                        for _ in 0..5 {
+                            let answers = limiter.check_many(&requests).await;
+                            admitted +=
+                                answers.into_iter().filter(|answer| answer.as_ref().unwrap().is_allowed()).count();
+                        }
+                        admitted
+                    })
+                })
+                .collect();
+            let mut sum = 0;
+            for task in tasks {
+                sum += task.await.unwrap();
+            }
+            sum
+        });
+        // A token comes back every 3.6 s, and 1600 ask.
+        let refilled = usize::from(text.starts_with("token-bucket")) * 5;
+        assert!((1000..=1000 + refilled).contains(&admitted), "{text}: {admitted}");
+    }
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn an_error_of_the_server_is_typed_and_never_an_admission() {
+    let server = Server::start(&["--maxmemory", "1", "--maxmemory-policy", "noeviction"]);
+    run(async {
+        let limiter = server.shared("token-bucket:5/1h");
+        let error = limiter.check("a").await.unwrap_err();
+        assert!(matches!(&error, SharedError::Server(inner) if inner.to_string().contains("OOM")), "{error}");
+        redis::cmd("CONFIG").arg("SET").arg("maxmemory").arg("0").exec(&mut server.admin()).unwrap();
+        assert!(limiter.check("a").await.unwrap().is_allowed());
+
+        let key = &keys(&server)[0];
+        redis::cmd("DEL").arg(key).exec(&mut server.admin()).unwrap();
+        redis::cmd("LPUSH").arg(key).arg("foreign").exec(&mut server.admin()).unwrap();
+        let error = limiter.check("a").await.unwrap_err();
+        assert!(matches!(&error, SharedError::Server(inner) if inner.to_string().contains("WRONGTYPE")), "{error}");
+        redis::cmd("SET").arg(key).arg("short").exec(&mut server.admin()).unwrap();
+        assert!(matches!(limiter.check("a").await.unwrap_err(), SharedError::Server(_)));
+    });
+}
+
+/// The server's clock decides, so a client's clock that is wrong changes nothing; a stored time that lies ahead of the
+/// server's (its clock stepped back) mints nothing.
+#[test]
+#[ignore = "needs redis-server"]
+fn a_clock_that_steps_back_mints_nothing() {
+    let server = Server::start(&[]);
+    run(async {
+        let limiter = server.shared("token-bucket:10/10s");
+        // Recorded 10 s ahead of the server's time: 9 used.
+        let (seconds, micros): (u64, u64) = redis::cmd("TIME").query(&mut server.admin()).unwrap();
+        let ahead = seconds * 1_000_000 + micros + 10_000_000;
+        let mut state = ahead.to_be_bytes().to_vec();
+        state.extend_from_slice(&9_000_000_u64.to_be_bytes());
+        redis::cmd("SET").arg("{rl:a}token-bucket:10/10s").arg(state).exec(&mut server.admin()).unwrap();
+        assert_eq!(allowed(&limiter.check("a").await.unwrap()).0, 0);
+        let retry = limiter.check("a").await.unwrap().retry_after().unwrap();
+        assert!(retry > Nanos::from_secs(9) && retry <= Nanos::from_secs(11), "{retry}");
+    });
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn a_client_takes_little_memory() {
+    let server = Server::start(&[]);
+    for text in ["fixed-window:100/1m", "sliding-counter:100/1m", "token-bucket:100/1m", "leaky-bucket:100/1m"] {
+        run(async { server.shared(text).check("a-key-of-twenty-byte").await.unwrap() });
+        let bytes: usize = redis::cmd("MEMORY").arg("USAGE").arg(&keys(&server)[0]).query(&mut server.admin()).unwrap();
+        assert!(bytes <= 160, "{text}: {bytes} bytes");
+        redis::cmd("FLUSHALL").exec(&mut server.admin()).unwrap();
+    }
+}
+
+/// The rights that `docs/redis.md` names are enough, and on other keys there are none.
+#[test]
+#[ignore = "needs redis-server"]
+fn a_user_needs_few_rights() {
+    let server = Server::start(&[]);
+    let rights = ["EVALSHA", "EVAL", "TIME", "GET", "SET", "DEL", "GETRANGE", "SETRANGE", "STRLEN", "PEXPIRE"];
+    let mut user = redis::cmd("ACL");
+    user.arg("SETUSER").arg("limiter").arg("on").arg(">secret").arg("~{rl:*");
+    for right in rights {
+        user.arg(format!("+{}", right.to_lowercase()));
+    }
+    user.exec(&mut server.admin()).unwrap();
+    run(async {
+        let url = format!("redis://limiter:secret@127.0.0.1:{}", server.port());
+        for text in EACH {
+            let limiter = patient(text).connect(&url).unwrap();
+            assert!(limiter.check("a").await.unwrap().is_allowed(), "{text}");
+            limiter.charge("a", 9).await.unwrap();
+            limiter.refund("a", 1).await.unwrap();
+            limiter.reset("a").await.unwrap();
+            let other = patient(text).prefix("other").connect(&url).unwrap();
+            assert!(matches!(other.check("a").await.unwrap_err(), SharedError::Server(_)), "{text}");
+        }
+        let long = patient("sliding-log:100000/1h").connect(&url).unwrap();
+        long.check_many(&[("log", 1); 200]).await.into_iter().for_each(|answer| drop(answer.unwrap()));
+    });
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn it_is_a_backend() {
+    async fn admit(backend: &impl Backend, key: &[u8]) -> bool {
+        backend.check_n(key, 1).await.is_ok_and(|decision| decision.is_allowed())
+    }
+    let server = Server::start(&[]);
+    run(async {
+        let limiter = server.shared("token-bucket:1/1h");
+        assert!(admit(&limiter, b"a").await);
+        assert!(!admit(&limiter, b"a").await);
+        Backend::refund(&limiter, b"a", 1).await.unwrap();
+        assert!(Backend::peek(&limiter, b"a", 1).await.unwrap().is_allowed());
+        Backend::charge(&limiter, b"a", 1).await.unwrap();
+        assert!(!admit(&limiter, b"a").await);
+        Backend::reset(&limiter, b"a").await.unwrap();
+        assert!(admit(&limiter, b"a").await);
+    });
+}

@@ -1,0 +1,88 @@
+//! Policies whose clients are in memory: decided at once, all or nothing.
+
+use ratelimit_core::{Decision, Nanos, Rule};
+
+use super::{Engine, Kept, answer};
+use crate::ask::{Ask, Outcome};
+use crate::few::Few;
+use crate::headers::{Level, Partition};
+use crate::store::{Memory, view};
+
+impl Engine {
+    pub(super) fn decide_in_memory(&self, asks: Few<Ask>, partitions: Vec<Partition>) -> Outcome {
+        let now = self.clock.now();
+        let levels: Few<Level> = match &asks {
+            Few::One(ask) if !matches!(self.rules[ask.policy], Rule::LeakyBucket(_)) => {
+                let decision = self.memory(ask).check(ask.key.as_bytes(), now, ask.cost);
+                Few::One(self.level(ask, decision, now))
+            }
+            // Several policies, or a queue that may turn out too long: first asked, then charged, under a lock.
+            _ => self.all_or_nothing(asks.as_slice(), now),
+        };
+        let answer = answer(levels.as_slice().iter().map(|level| level.decision));
+        Outcome { asks, levels, partitions, answer, at: Some(now) }
+    }
+
+    fn all_or_nothing(&self, asks: &[Ask], now: Nanos) -> Few<Level> {
+        let _locked = self.stripes.lock(asks);
+        let peek = |ask: &Ask| self.bounded(self.memory(ask).peek(ask.key.as_bytes(), now, ask.cost));
+        if asks.iter().all(|ask| peek(ask).is_allowed()) {
+            return self.charge_all(asks, now);
+        }
+        asks.iter().map(|ask| self.uncharged(ask, peek(ask), now)).collect()
+    }
+
+    /// Charges all that have just been seen to allow. Clients that share the state of a full store share no lock, so
+    /// that one may be refused after all: then the others are given back.
+    fn charge_all(&self, asks: &[Ask], now: Nanos) -> Few<Level> {
+        let check = |ask: &Ask| self.memory(ask).check(ask.key.as_bytes(), now, ask.cost);
+        let decisions: Few<Decision> = asks.iter().map(check).collect();
+        let decided = || asks.iter().zip(decisions.as_slice());
+        if decided().all(|(_, decision)| decision.is_allowed()) {
+            return decided().map(|(ask, decision)| self.level(ask, *decision, now)).collect();
+        }
+        for (ask, _) in decided().filter(|(_, decision)| decision.is_allowed()) {
+            self.memory(ask).refund(ask.key.as_bytes(), ask.cost);
+        }
+        decided().map(|(ask, decision)| self.uncharged(ask, *decision, now)).collect()
+    }
+
+    /// The level of a policy in a request that is refused: one that would have allowed it says what is left.
+    fn uncharged(&self, ask: &Ask, decision: Decision, now: Nanos) -> Level {
+        let idle = || self.memory(ask).peek(ask.key.as_bytes(), now, 0);
+        self.level(ask, if decision.is_allowed() { idle() } else { decision }, now)
+    }
+
+    pub(super) fn level(&self, ask: &Ask, decision: Decision, now: Nanos) -> Level {
+        let view = view(&self.rules[ask.policy], decision, |cost| self.memory(ask).peek(ask.key.as_bytes(), now, cost));
+        Level::new(ask.policy, self.stated[ask.policy].rate, ask.cost, &view)
+    }
+
+    /// The store of an ask; this file is only for layers that have nothing else.
+    fn memory(&self, ask: &Ask) -> &dyn Memory {
+        match &self.kept[ask.policy] {
+            Kept::Memory(memory) => &**memory,
+            Kept::Shared(_) => unreachable!("a layer with a shared backend decides asynchronously"),
+        }
+    }
+
+    /// Gives back what a request was charged, where that needs no waiting: for one that is dropped in the queue.
+    pub(crate) fn give_back(&self, asks: &[Ask]) {
+        for ask in asks {
+            if let Kept::Memory(memory) = &self.kept[ask.policy] {
+                memory.refund(ask.key.as_bytes(), ask.cost);
+            }
+        }
+    }
+
+    /// The clients that the policies keep in memory.
+    pub(crate) fn clients(&self) -> Vec<(&str, usize)> {
+        let named = self.limits.iter().zip(&self.kept);
+        named
+            .filter_map(|(limit, kept)| match kept {
+                Kept::Memory(memory) => Some((limit.name.as_str(), memory.clients())),
+                Kept::Shared(_) => None,
+            })
+            .collect()
+    }
+}

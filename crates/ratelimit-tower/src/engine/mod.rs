@@ -1,0 +1,169 @@
+//! The decision about one request: who asks for what, and what all policies say together.
+
+mod charge;
+mod memory;
+mod respond;
+mod shared;
+mod stripes;
+
+use std::fmt;
+use std::sync::Arc;
+
+use http::{HeaderMap, Method, header};
+use ratelimit_core::{Decision, Nanos, Rule};
+use ratelimit_store::Clock;
+
+pub use charge::{ActualCost, ChargeError, ChargeHandle};
+pub(crate) use stripes::Stripes;
+
+use crate::ask::{Answer, Ask, Outcome};
+use crate::few::Few;
+use crate::headers::{Fields, Level, Partition, Report, Stated, described};
+use crate::key::{ClientKey, Head, KeyError, Secret};
+use crate::limit::Limit;
+use crate::settings::Settings;
+use crate::stats::{Counters, count};
+use crate::store::{Boxed, Memory, Shared, Unavailable};
+
+/// Everything that the clones of a layer share.
+pub(crate) struct Engine {
+    pub(crate) limits: Vec<Limit>,
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) stated: Vec<Stated>,
+    pub(crate) kept: Vec<Kept>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) secret: Secret,
+    pub(crate) fields: Fields,
+    pub(crate) settings: Settings,
+    pub(crate) counters: Counters,
+    pub(crate) stripes: Stripes,
+    pub(crate) all_in_memory: bool,
+}
+
+/// Where the clients of one policy are.
+pub(crate) enum Kept {
+    Memory(Box<dyn Memory>),
+    Shared(Arc<dyn Shared>),
+}
+
+/// The first step with a request.
+pub(crate) enum Begin {
+    /// No policy has a say.
+    Exempt,
+    /// A client cannot be told.
+    Unidentified(KeyError),
+    /// Memory has answered.
+    Decided(Outcome),
+    /// A shared backend is asked.
+    Pending(Boxed<Result<Outcome, Unavailable>>),
+}
+
+impl Engine {
+    pub(crate) fn begin(self: &Arc<Self>, head: &Head<'_>) -> Begin {
+        if self.is_exempt(head) {
+            count(&self.counters.exempt);
+            return Begin::Exempt;
+        }
+        let asks: Few<Ask> = match self.asks(head).collect() {
+            Ok(asks) => asks,
+            Err(error) => {
+                count(&self.counters.unidentified);
+                return Begin::Unidentified(error);
+            }
+        };
+        if asks.as_slice().is_empty() {
+            count(&self.counters.exempt);
+            return Begin::Exempt;
+        }
+        let partitions = if self.settings.partition_key { self.partitions(head) } else { Vec::new() };
+        if self.all_in_memory {
+            return Begin::Decided(self.decide_in_memory(asks, partitions));
+        }
+        let engine = Arc::clone(self);
+        Begin::Pending(Box::pin(async move { engine.decide_shared(asks, partitions).await }))
+    }
+
+    fn is_exempt(&self, head: &Head<'_>) -> bool {
+        let preflight = self.settings.exempt_preflight && is_preflight(head.method, head.headers);
+        preflight || self.settings.skip.as_ref().is_some_and(|skip| skip(head))
+    }
+
+    /// What each policy that applies is asked.
+    fn asks(&self, head: &Head<'_>) -> impl Iterator<Item = Result<Ask, KeyError>> {
+        let applying = self.limits.iter().enumerate().filter(|(_, limit)| limit.applies_to(head));
+        applying.map(|(policy, limit)| {
+            let mut key = ClientKey::new();
+            limit.key.extract(head, &mut key)?;
+            Ok(Ask { policy, cost: limit.cost_of(head), key: key.encode(&self.secret) })
+        })
+    }
+
+    /// What `pk` shows of each policy that applies. All keys have been had already.
+    fn partitions(&self, head: &Head<'_>) -> Vec<Partition> {
+        let applying = self.limits.iter().filter(|limit| limit.applies_to(head));
+        applying
+            .map(|limit| {
+                let mut key = ClientKey::new();
+                match limit.key.extract(head, &mut key) {
+                    Ok(()) => key.partition(&self.secret),
+                    Err(_) => ClientKey::new().partition(&self.secret),
+                }
+            })
+            .collect()
+    }
+
+    /// Adds the fields that describe an answer.
+    pub(crate) fn write_fields(&self, levels: &[Level], partitions: &[Partition], headers: &mut HeaderMap) {
+        let wall = &*self.settings.wall;
+        let report = Report { policies: &self.stated, levels, described: described(levels), partitions, wall };
+        self.fields.write(&report, headers);
+    }
+
+    /// The names of the policies that refused.
+    pub(crate) fn violated(&self, levels: &[Level]) -> Vec<&str> {
+        levels.iter().filter(|level| level.refused()).map(|level| self.limits[level.policy].name.as_str()).collect()
+    }
+
+    /// A queue's answer, where the turn comes later than the layer is willing to wait.
+    fn bounded(&self, decision: Decision) -> Decision {
+        match decision {
+            Decision::Allowed { delay, reset_after, .. } if delay > self.settings.max_delay => Decision::Denied {
+                retry_after: delay.saturating_sub(self.settings.max_delay),
+                remaining: 0,
+                reset_after,
+            },
+            decision => decision,
+        }
+    }
+}
+
+/// The answers of all policies as one: refused for ever, by the smallest capacity; refused for now, until the latest
+/// time; or passed, after the longest delay.
+fn answer(decisions: impl Iterator<Item = Decision>) -> Answer {
+    decisions.fold(Answer::Pass { delay: Nanos::ZERO }, |answer, decision| match (answer, decision) {
+        (Answer::Never { capacity: known }, Decision::Never { capacity }) => {
+            Answer::Never { capacity: known.min(capacity) }
+        }
+        (_, Decision::Never { capacity }) => Answer::Never { capacity },
+        (Answer::Refuse { retry_after: known }, Decision::Denied { retry_after, .. }) => {
+            Answer::Refuse { retry_after: known.max(retry_after) }
+        }
+        (Answer::Never { .. }, _) | (Answer::Refuse { .. }, Decision::Allowed { .. }) => answer,
+        (Answer::Pass { .. }, Decision::Denied { retry_after, .. }) => Answer::Refuse { retry_after },
+        (Answer::Pass { delay: known }, Decision::Allowed { delay, .. }) => Answer::Pass { delay: known.max(delay) },
+    })
+}
+
+/// A browser's question before the request proper. Only OPTIONS counts, and only with both of its fields: anything
+/// else would be a way past the limits.
+fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
+    method == Method::OPTIONS
+        && headers.contains_key(header::ORIGIN)
+        && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RateLimit").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,102 @@
+//! What an answer looks like: the fields of a response that passed, and the responses to those that did not.
+
+use bytes::Bytes;
+use http::Response;
+use http::header::{ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, HeaderMap, HeaderValue, RETRY_AFTER};
+use ratelimit_core::Nanos;
+
+use super::Engine;
+use crate::ask::{Answer, Outcome};
+use crate::decided::{Decided, PolicyDecision};
+use crate::headers::{Level, retry_seconds};
+use crate::key::KeyError;
+use crate::refusal::Refusal;
+use crate::stats::count;
+
+impl Engine {
+    /// The answer that holds: in shadow mode everything passes at once.
+    pub(crate) fn enforced(&self, outcome: &Outcome) -> Answer {
+        if self.settings.shadow { Answer::Pass { delay: Nanos::ZERO } } else { outcome.answer }
+    }
+
+    pub(crate) fn count_outcome(&self, outcome: &Outcome) {
+        let counters = &self.counters;
+        match outcome.answer {
+            Answer::Pass { .. } => count(&counters.allowed),
+            Answer::Refuse { .. } | Answer::Never { .. } if self.settings.shadow => {
+                count(&counters.allowed);
+                count(&counters.shadowed);
+            }
+            Answer::Refuse { .. } => count(&counters.denied),
+            Answer::Never { .. } => count(&counters.never),
+        }
+    }
+
+    /// Adds to a response of the service what is left.
+    pub(crate) fn describe<B>(&self, response: &mut Response<B>, outcome: &Outcome, levels: &[Level]) {
+        self.report(outcome, response);
+        let silent = self.settings.shadow || (response.status().is_redirection() && !self.settings.on_redirects);
+        if !silent {
+            self.write_fields(levels, &outcome.partitions, response.headers_mut());
+        }
+    }
+
+    /// Tells outer layers what was decided.
+    fn report<B>(&self, outcome: &Outcome, response: &mut Response<B>) {
+        if self.settings.report_decisions {
+            let decision_of = |level: &Level| PolicyDecision {
+                name: self.limits[level.policy].name.clone(),
+                cost: level.cost,
+                decision: level.decision,
+            };
+            let policies = outcome.levels.as_slice().iter().map(decision_of).collect();
+            response.extensions_mut().insert(Decided { at: outcome.at, policies });
+        }
+    }
+
+    /// The response to a request that some policy refused.
+    pub(crate) fn refuse(&self, outcome: &Outcome) -> Response<Bytes> {
+        let levels = outcome.levels.as_slice();
+        let violated = self.violated(levels);
+        let refusal = match outcome.answer {
+            Answer::Never { capacity } => Refusal::NeverFits { violated, capacity },
+            Answer::Refuse { retry_after } => Refusal::QuotaExceeded { violated, retry_after },
+            Answer::Pass { delay } => Refusal::QuotaExceeded { violated, retry_after: delay },
+        };
+        let mut response = self.respond(&refusal);
+        if let Refusal::QuotaExceeded { retry_after, .. } = refusal {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(retry_seconds(retry_after)));
+        }
+        self.write_fields(levels, &outcome.partitions, response.headers_mut());
+        self.report(outcome, &mut response);
+        response
+    }
+
+    /// The response to a request of whom nobody knows.
+    pub(crate) fn refuse_unidentified(&self, error: KeyError) -> Response<Bytes> {
+        self.respond(&Refusal::Unidentified(error))
+    }
+
+    /// The response while a shared backend has no answer.
+    pub(crate) fn refuse_unavailable(&self) -> Response<Bytes> {
+        self.respond(&Refusal::Unavailable)
+    }
+
+    fn respond(&self, refusal: &Refusal<'_>) -> Response<Bytes> {
+        let mut response = (self.settings.respond)(refusal);
+        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        response
+    }
+
+    /// Lets pages of other origins read the fields.
+    pub(crate) fn expose(&self, has_origin: bool, headers: &mut HeaderMap) {
+        if !has_origin || !self.settings.expose {
+            return;
+        }
+        let names: Vec<_> = self.settings.exposed_fields();
+        let names: Vec<&str> = names.iter().map(http::HeaderName::as_str).collect();
+        if let Ok(names) = HeaderValue::from_str(&names.join(", ")) {
+            headers.append(ACCESS_CONTROL_EXPOSE_HEADERS, names);
+        }
+    }
+}

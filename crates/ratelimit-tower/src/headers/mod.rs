@@ -1,0 +1,187 @@
+//! What clients are told: the `RateLimit` fields, one file a dialect.
+//!
+//! | dialect | fields | revision |
+//! |---|---|---|
+//! | [`Dialect::Draft11`] | `RateLimit-Policy`, `RateLimit` with `r` and `t` | -08 to -11, what is deployed |
+//! | [`Dialect::Draft12`] | the same with `a` and `w`, `c`, and `RateLimit-Partition` | -12 |
+//! | [`Dialect::Triple`] | `RateLimit-Limit`, `-Remaining`, `-Reset` | -00 to -05 |
+//! | [`Dialect::Draft06`] | the triple, and `RateLimit-Policy` with integers | -06 |
+//! | [`Dialect::Draft07`] | `RateLimit` as a dictionary, `RateLimit-Policy` with integers | -07 |
+//! | [`Dialect::XRateLimit`] | `X-RateLimit-Limit`, `-Remaining`, `-Reset` | none: custom |
+//!
+//! All are revisions of draft-ietf-httpapi-ratelimit-headers, a draft and not a standard. The numbers are the same in
+//! each; how they come about is in [`level`](self).
+
+mod draft11;
+mod draft12;
+mod integers;
+mod level;
+mod read;
+pub mod sf;
+mod stated;
+mod triple;
+mod x_ratelimit;
+
+use http::header::{HeaderMap, HeaderName, HeaderValue};
+
+pub(crate) use level::{Level, View, described, retry_seconds};
+pub use read::{Hint, PolicyHint, read};
+pub(crate) use stated::Stated;
+pub use x_ratelimit::Reset;
+
+/// A form of the `RateLimit` fields. Several can be sent at once where they have no field in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Dialect {
+    /// Drafts -08 to -11: `RateLimit-Policy: "burst";q=5;w=60` and `RateLimit: "burst";r=4;t=60`.
+    Draft11,
+    /// Draft -12: `RateLimit: "burst";a=4;w=60`, with `c` for a cost other than 1.
+    Draft12,
+    /// Draft -07: `RateLimit: limit=5, remaining=4, reset=60` and `RateLimit-Policy: 5;w=60`.
+    Draft07,
+    /// Draft -06: the triple and `RateLimit-Policy: 5;w=60`.
+    Draft06,
+    /// `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset` in seconds from now.
+    Triple,
+    /// `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset`.
+    XRateLimit(Reset),
+}
+
+pub(crate) const RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
+pub(crate) const RATELIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+pub(crate) const RATELIMIT_PARTITION: HeaderName = HeaderName::from_static("ratelimit-partition");
+
+impl Dialect {
+    /// The fields that this dialect sends, `Retry-After` apart. A CORS layer must expose them to pages of other
+    /// origins.
+    pub fn fields(self) -> &'static [HeaderName] {
+        static LISTS: [HeaderName; 3] = [RATELIMIT_POLICY, RATELIMIT, RATELIMIT_PARTITION];
+        static DRAFT06: [HeaderName; 4] = [RATELIMIT_POLICY, triple::LIMIT, triple::REMAINING, triple::RESET];
+        static TRIPLE: [HeaderName; 3] = [triple::LIMIT, triple::REMAINING, triple::RESET];
+        static X: [HeaderName; 3] = [x_ratelimit::LIMIT, x_ratelimit::REMAINING, x_ratelimit::RESET];
+        match self {
+            Dialect::Draft12 => &LISTS,
+            Dialect::Draft11 | Dialect::Draft07 => LISTS.split_at(2).0,
+            Dialect::Draft06 => &DRAFT06,
+            Dialect::Triple => &TRIPLE,
+            Dialect::XRateLimit(_) => &X,
+        }
+    }
+
+    /// Whether policies are told apart by their quota, so that two may not share one.
+    pub(crate) fn identifies_by_quota(self) -> bool {
+        matches!(self, Dialect::Draft06 | Dialect::Draft07)
+    }
+}
+
+/// Who shares a policy's quota with this request, for the `pk` parameter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Partition {
+    /// The dimensions, sorted.
+    pub(crate) dimensions: Vec<&'static str>,
+    /// Their values in that order, joined by 0x1F.
+    pub(crate) key: Vec<u8>,
+}
+
+/// What one answer tells.
+pub(crate) struct Report<'a> {
+    pub(crate) policies: &'a [Stated],
+    /// One for each policy that applies to the request, in their order; at least one.
+    pub(crate) levels: &'a [Level],
+    /// Where only one policy can be described, the place of its level.
+    pub(crate) described: usize,
+    /// One for each level, or none at all.
+    pub(crate) partitions: &'a [Partition],
+    /// Nanoseconds since the Unix epoch on the wall clock, asked only by the dialect that sends an instant.
+    pub(crate) wall: &'a dyn Fn() -> u64,
+}
+
+impl Report<'_> {
+    fn described(&self) -> (&Stated, &Level) {
+        let level = &self.levels[self.described];
+        (&self.policies[level.policy], level)
+    }
+
+    fn rows(&self) -> impl Iterator<Item = (&Stated, &Level, Option<&Partition>)> {
+        let partitions = self.partitions.iter().map(Some).chain(std::iter::repeat(None));
+        self.levels.iter().zip(partitions).map(|(level, partition)| (&self.policies[level.policy], level, partition))
+    }
+
+    /// Whether the list of policies is the one that was rendered beforehand.
+    fn is_plain(&self) -> bool {
+        self.partitions.is_empty() && self.levels.len() == self.policies.len()
+    }
+}
+
+/// The dialects in use, with everything rendered that stays the same from answer to answer.
+#[derive(Debug)]
+pub(crate) struct Fields {
+    dialects: Vec<Prepared>,
+}
+
+#[derive(Debug)]
+enum Prepared {
+    Draft11(draft11::Draft11),
+    Draft12(draft12::Draft12),
+    Draft07(integers::Draft07),
+    Draft06(integers::Draft06),
+    Triple(triple::Triple),
+    XRateLimit(x_ratelimit::XRateLimit),
+}
+
+impl Fields {
+    pub(crate) fn new(dialects: &[Dialect], policies: &[Stated]) -> Fields {
+        let prepare = |dialect: &Dialect| match dialect {
+            Dialect::Draft11 => Prepared::Draft11(draft11::Draft11::new(policies)),
+            Dialect::Draft12 => Prepared::Draft12(draft12::Draft12::new(policies)),
+            Dialect::Draft07 => Prepared::Draft07(integers::Draft07::new(policies)),
+            Dialect::Draft06 => Prepared::Draft06(integers::Draft06::new(policies)),
+            Dialect::Triple => Prepared::Triple(triple::Triple::new(policies)),
+            Dialect::XRateLimit(reset) => Prepared::XRateLimit(x_ratelimit::XRateLimit::new(policies, *reset)),
+        };
+        Fields { dialects: dialects.iter().map(prepare).collect() }
+    }
+
+    /// Adds the fields of every dialect. What an inner layer has said stays: lists grow, and of single values the
+    /// policy with less remaining is kept.
+    pub(crate) fn write(&self, report: &Report<'_>, headers: &mut HeaderMap) {
+        headers.reserve(self.dialects.len() * 3);
+        for dialect in &self.dialects {
+            match dialect {
+                Prepared::Draft11(prepared) => prepared.write(report, headers),
+                Prepared::Draft12(prepared) => prepared.write(report, headers),
+                Prepared::Draft07(prepared) => prepared.write(report, headers),
+                Prepared::Draft06(prepared) => prepared.write(report, headers),
+                Prepared::Triple(prepared) => prepared.write(report, headers),
+                Prepared::XRateLimit(prepared) => prepared.write(report, headers),
+            }
+        }
+    }
+}
+
+/// A value made of printable ASCII, as all of ours are.
+fn value(text: String) -> HeaderValue {
+    HeaderValue::from_maybe_shared(bytes::Bytes::from(text)).unwrap_or_else(|_| HeaderValue::from_static(""))
+}
+
+/// Appends `number` in decimal: formatting is a good part of what a layer costs.
+fn push_number(out: &mut String, mut number: u64) {
+    let mut digits = [0u8; 20];
+    let mut start = digits.len();
+    loop {
+        start -= 1;
+        // A remainder of 10 is one digit.
+        digits[start] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.extend(digits[start..].iter().map(|digit| char::from(*digit)));
+}
+
+/// Whether an inner layer has already described a policy with no more remaining than ours.
+fn inner_is_tighter(headers: &HeaderMap, remaining: &HeaderName, ours: u64) -> bool {
+    let theirs = headers.get(remaining).and_then(|value| value.to_str().ok()).and_then(|text| text.parse::<u64>().ok());
+    theirs.is_some_and(|theirs| theirs <= ours)
+}

@@ -1,0 +1,45 @@
+//! The fields of custom. Providers differ on what the reset is: seconds from now, or an instant.
+
+use http::header::{HeaderMap, HeaderName, HeaderValue};
+
+use super::{Report, Stated, inner_is_tighter, triple};
+
+pub(super) const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+pub(super) const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+pub(super) const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+
+/// What `X-RateLimit-Reset` carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Reset {
+    /// Seconds from now: clocks need not agree.
+    #[default]
+    Delta,
+    /// Seconds since the Unix epoch on the server's wall clock, rounded up.
+    Epoch,
+}
+
+#[derive(Debug)]
+pub(super) struct XRateLimit {
+    limits: Vec<HeaderValue>,
+    reset: Reset,
+}
+
+impl XRateLimit {
+    pub(super) fn new(policies: &[Stated], reset: Reset) -> XRateLimit {
+        XRateLimit { limits: triple::limits(policies), reset }
+    }
+
+    pub(super) fn write(&self, report: &Report<'_>, headers: &mut HeaderMap) {
+        let (_, level) = report.described();
+        if inner_is_tighter(headers, &REMAINING, level.available) {
+            return;
+        }
+        let reset = match self.reset {
+            Reset::Delta => level.seconds(),
+            Reset::Epoch => (report.wall)().saturating_add(level.time.get()).div_ceil(1_000_000_000),
+        };
+        headers.insert(LIMIT, self.limits[level.policy].clone());
+        headers.insert(REMAINING, HeaderValue::from(level.available));
+        headers.insert(RESET, HeaderValue::from(reset));
+    }
+}

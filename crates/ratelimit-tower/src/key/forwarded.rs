@@ -1,0 +1,126 @@
+//! Reading what proxies wrote: lists of addresses in `X-Forwarded-For` or `Forwarded` (RFC 7239), nearest proxy last.
+
+use std::net::{IpAddr, SocketAddr};
+
+use http::header::{HeaderMap, HeaderName};
+
+/// One entry: an address, or something that is none ("unknown", "_hidden", garbage).
+pub(super) type Entry = Option<IpAddr>;
+
+/// The entries of all lines of `X-Forwarded-For`, in order.
+pub(super) fn x_forwarded_for(headers: &HeaderMap, name: &HeaderName) -> Vec<Entry> {
+    headers.get_all(name).iter().flat_map(|line| line.as_bytes().split(|byte| *byte == b',')).map(address).collect()
+}
+
+/// The `for` of every element of all lines of `Forwarded`, in order; an element without one is no address.
+pub(super) fn forwarded(headers: &HeaderMap, name: &HeaderName) -> Vec<Entry> {
+    let elements = headers.get_all(name).iter().flat_map(|line| split_unquoted(line.as_bytes(), b','));
+    elements.map(forwarded_for).collect()
+}
+
+/// An address as proxies write it: with or without a port, IPv6 with or without brackets.
+pub(super) fn address(text: &[u8]) -> Entry {
+    let text = std::str::from_utf8(text).ok()?.trim_matches([' ', '\t']);
+    let bracketed = || text.strip_prefix('[')?.strip_suffix(']')?.parse().ok().map(IpAddr::V6);
+    text.parse().ok().or_else(|| text.parse::<SocketAddr>().ok().map(|socket| socket.ip())).or_else(bracketed)
+}
+
+fn forwarded_for(element: &[u8]) -> Entry {
+    let mut found = None;
+    for pair in split_unquoted(element, b';') {
+        let equals = pair.iter().position(|byte| *byte == b'=')?;
+        let (name, value) = (pair[..equals].trim_ascii(), pair[equals + 1..].trim_ascii());
+        if name.eq_ignore_ascii_case(b"for") {
+            // A second `for` in one element is not allowed: which to believe is anybody's guess.
+            if found.is_some() {
+                return None;
+            }
+            found = Some(unquote(value)?);
+        }
+    }
+    address(&found?)
+}
+
+/// A token as it is, or the content of a quoted string.
+fn unquote(value: &[u8]) -> Option<Vec<u8>> {
+    let Some(rest) = value.strip_prefix(b"\"") else { return Some(value.to_vec()) };
+    let mut content = Vec::with_capacity(rest.len());
+    let mut bytes = rest.iter();
+    loop {
+        match bytes.next()? {
+            b'"' => return bytes.as_slice().is_empty().then_some(content),
+            b'\\' => content.push(*bytes.next()?),
+            byte => content.push(*byte),
+        }
+    }
+}
+
+/// Splits at `separator` outside quoted strings.
+fn split_unquoted(text: &[u8], separator: u8) -> Vec<&[u8]> {
+    let (mut parts, mut start, mut quoted, mut escaped) = (Vec::new(), 0, false, false);
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            _ if *byte == separator && !quoted => {
+                parts.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_with_and_without_ports_and_brackets() {
+        for (text, expected) in [
+            ("203.0.113.9", Some("203.0.113.9")),
+            (" 203.0.113.9:1111\t", Some("203.0.113.9")),
+            ("2001:db8::1", Some("2001:db8::1")),
+            ("[2001:db8::1]", Some("2001:db8::1")),
+            ("[2001:db8::1]:80", Some("2001:db8::1")),
+            ("", None),
+            ("unknown", None),
+            ("203.0.113", None),
+            ("203.0.113.009", None),
+            ("[203.0.113.9]", None),
+            ("203.0.113.9:99999", None),
+            ("fe80::1%eth0", None),
+            ("\u{ff11}.1.1.1", None),
+        ] {
+            assert_eq!(address(text.as_bytes()), expected.map(|text| text.parse().unwrap()), "{text}");
+        }
+    }
+
+    #[test]
+    fn elements_of_forwarded() {
+        for (element, expected) in [
+            ("for=192.0.2.1", Some("192.0.2.1")),
+            ("proto=https;For=\"[2001:db8::1]:4711\"", Some("2001:db8::1")),
+            ("For=\"192.0.2.1:80\";by=\"a;b,c\"", Some("192.0.2.1")),
+            ("for=\"192.0.2\\.1\"", Some("192.0.2.1")),
+            ("for=unknown", None),
+            ("for=_hidden", None),
+            ("for=\"192.0.2.1", None),
+            ("for=\"192.0.2.1\"x", None),
+            ("for=1.1.1.1;for=2.2.2.2", None),
+            ("proto=https", None),
+            ("nonsense", None),
+            ("", None),
+        ] {
+            assert_eq!(forwarded_for(element.as_bytes()), expected.map(|text| text.parse().unwrap()), "{element}");
+        }
+    }
+
+    #[test]
+    fn quoted_commas_do_not_split() {
+        assert_eq!(split_unquoted(b"a=\"1,\\\",2\",b", b','), [&b"a=\"1,\\\",2\""[..], b"b"]);
+    }
+}

@@ -1,0 +1,345 @@
+//! What the layer does around a decision: refunds, later charges, waiting, shadow mode, several policies, gRPC.
+//! Time is tokio's, which stands still until a test moves it, or a manual clock.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
+use ratelimit_core::Nanos;
+use ratelimit_store::{Clock, KeyedLimiter, ManualClock};
+use ratelimit_tower::headers::Dialect;
+use ratelimit_tower::key::{ApiKey, ClientIp, FirstOf, PeerAddr, Shared};
+use ratelimit_tower::{
+    ActualCost, BuildError, Builder, ChargeHandle, Limit, RateLimitLayer, ResponseBody, TokioTimer, grpc,
+};
+use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
+
+type Answer = Response<ResponseBody<Full<Bytes>>>;
+
+fn pong() -> Response<Full<Bytes>> {
+    Response::new(Full::new(Bytes::from_static(b"pong")))
+}
+
+fn burst(policy: &str) -> Builder {
+    RateLimitLayer::builder().limit(limit(policy)).clock(ManualClock::new(Nanos::from_secs(86_400)))
+}
+
+fn limit(policy: &str) -> Limit {
+    Limit::parse("burst", policy).expect("a policy")
+}
+
+fn request() -> Request<()> {
+    from([192, 0, 2, 10])
+}
+
+fn from(peer: [u8; 4]) -> Request<()> {
+    let mut request = Request::new(());
+    request.extensions_mut().insert(PeerAddr((peer, 40_000).into()));
+    request
+}
+
+async fn ask(layer: &RateLimitLayer, request: Request<()>) -> Answer {
+    ask_inner(layer, request, |_| pong()).await
+}
+
+async fn ask_inner(
+    layer: &RateLimitLayer,
+    request: Request<()>,
+    inner: impl Fn(Request<()>) -> Response<Full<Bytes>> + Clone,
+) -> Answer {
+    let service = service_fn(move |request| {
+        let response = inner(request);
+        async move { Ok::<_, Infallible>(response) }
+    });
+    ServiceBuilder::new().layer(layer).service(service).oneshot(request).await.expect("infallible")
+}
+
+fn field<'a>(answer: &'a Answer, name: &str) -> &'a str {
+    answer.headers().get(name).map_or("", |value| value.to_str().expect("ASCII"))
+}
+
+async fn body(answer: Answer) -> String {
+    String::from_utf8(answer.into_body().collect().await.expect("a body").to_bytes().to_vec()).expect("UTF-8")
+}
+
+#[tokio::test]
+async fn only_failures_count_where_successes_are_given_back() {
+    let layer = burst("fixed-window:2/1m").refund_when(|status| status.is_success()).build().unwrap();
+    let failing = |_| {
+        let mut response = pong();
+        *response.status_mut() = StatusCode::UNAUTHORIZED;
+        response
+    };
+    for _ in 0..10 {
+        let answer = ask(&layer, request()).await;
+        assert_eq!((answer.status(), field(&answer, "ratelimit-remaining")), (StatusCode::OK, "2"));
+    }
+    assert_eq!(field(&ask_inner(&layer, request(), failing).await, "ratelimit-remaining"), "1");
+    assert_eq!(field(&ask_inner(&layer, request(), failing).await, "ratelimit-remaining"), "0");
+    assert_eq!(ask(&layer, request()).await.status(), StatusCode::TOO_MANY_REQUESTS);
+}
+
+#[tokio::test]
+async fn a_cost_known_afterwards_is_charged_and_may_be_debt() {
+    let tokens = limit("token-bucket:100/1m").unit("tokens").cost(10);
+    let layer = RateLimitLayer::builder().limit(tokens).clock(ManualClock::default()).build().unwrap();
+    let using = |units: u64| {
+        move |_| {
+            let mut response = pong();
+            response.extensions_mut().insert(ActualCost::of("burst", units));
+            response
+        }
+    };
+    assert_eq!(field(&ask_inner(&layer, request(), using(4)).await, "ratelimit-remaining"), "96");
+    assert_eq!(field(&ask_inner(&layer, request(), using(150)).await, "ratelimit-remaining"), "0");
+    let refused = ask(&layer, request()).await;
+    // 154 of 100 used, and 10 asked for: 64 at 0.6 s each.
+    assert_eq!((refused.status(), field(&refused, "retry-after")), (StatusCode::TOO_MANY_REQUESTS, "39"));
+}
+
+#[tokio::test]
+async fn a_handle_charges_when_the_stream_has_ended() {
+    let layer = burst("token-bucket:100/1m").charge_handles(true).build().unwrap();
+    let handle: Arc<std::sync::Mutex<Option<ChargeHandle>>> = Arc::default();
+    let kept = Arc::clone(&handle);
+    let keeping = move |request: Request<()>| {
+        *kept.lock().unwrap() = request.extensions().get::<ChargeHandle>().cloned();
+        pong()
+    };
+    assert_eq!(field(&ask_inner(&layer, request(), keeping).await, "ratelimit-remaining"), "99");
+    let handle = handle.lock().unwrap().take().expect("a handle");
+    handle.charge("burst", 50).await.unwrap();
+    assert!(handle.charge("other", 1).await.is_err());
+    assert_eq!(field(&ask(&layer, request()).await, "ratelimit-remaining"), "48");
+}
+
+#[tokio::test]
+async fn shadow_mode_counts_and_stays_silent() {
+    let layer = burst("fixed-window:1/1m").shadow(true).build().unwrap();
+    for _ in 0..3 {
+        let answer = ask(&layer, request()).await;
+        assert_eq!((answer.status(), field(&answer, "ratelimit")), (StatusCode::OK, ""));
+    }
+    let stats = layer.stats();
+    assert_eq!((stats.allowed, stats.shadowed, stats.denied), (3, 2, 0));
+}
+
+#[tokio::test]
+async fn a_refusal_by_one_policy_charges_none_whatever_their_keys() {
+    let api_key = || ApiKey::header(http::HeaderName::from_static("x-api-key"));
+    let by_key = Limit::parse("key", "fixed-window:2/1m").unwrap().key(FirstOf::of(api_key()).or(ClientIp::peer()));
+    let by_address = Limit::parse("address", "fixed-window:3/1m").unwrap();
+    let builder = RateLimitLayer::builder().limit(by_key).limit(by_address);
+    let layer = builder.clock(ManualClock::default()).dialects([Dialect::Draft11]).build().unwrap();
+    let with_key = |key: &'static str| {
+        let mut request = request();
+        request.headers_mut().insert("x-api-key", http::HeaderValue::from_static(key));
+        request
+    };
+    assert_eq!(field(&ask(&layer, with_key("a")).await, "ratelimit"), "\"key\";r=1;t=60, \"address\";r=2;t=60");
+    assert_eq!(ask(&layer, with_key("a")).await.status(), StatusCode::OK);
+    let refused = ask(&layer, with_key("a")).await;
+    assert_eq!(field(&refused, "ratelimit"), "\"key\";r=0;t=60, \"address\";r=1;t=60");
+    assert!(body(refused).await.contains(r#""violated-policies":["key"]"#));
+    // An invented key has a quota of its own, and the address's is the end of it.
+    assert_eq!(ask(&layer, with_key("b")).await.status(), StatusCode::OK);
+    let refused = ask(&layer, with_key("c")).await;
+    assert_eq!(field(&refused, "ratelimit"), "\"key\";r=2;t=60, \"address\";r=0;t=60");
+}
+
+/// Many threads at the edge of two policies: exactly the smaller one passes, and nothing of the other is lost.
+#[test]
+fn all_or_nothing_under_threads() {
+    let one = Limit::parse("one", "fixed-window:500/1m").unwrap().key(Shared);
+    let two = Limit::parse("two", "fixed-window:300/1m").unwrap().key(Shared);
+    let layer = RateLimitLayer::builder().limit(one).limit(two).clock(ManualClock::default()).build().unwrap();
+    let passed = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..100 {
+                    let answer = block_on(ask(&layer, request()));
+                    passed.fetch_add(u64::from(answer.status() == 200), Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    assert_eq!(passed.into_inner(), 300);
+    let refused = block_on(ask(&layer, request()));
+    assert_eq!(field(&refused, "ratelimit"), "\"one\";r=200;t=60, \"two\";r=0;t=60");
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(future)
+}
+
+/// Tokio's time as the clock of the layer.
+#[derive(Debug, Clone)]
+struct Paused(tokio::time::Instant);
+
+impl Clock for Paused {
+    fn now(&self) -> Nanos {
+        Nanos::try_from(self.0.elapsed()).expect("fits").saturating_add(Nanos::from_secs(86_400))
+    }
+}
+
+fn queue(at_most: Duration) -> RateLimitLayer {
+    let clock = Paused(tokio::time::Instant::now());
+    burst("leaky-bucket:1/1s,burst=5").clock(clock).wait(TokioTimer, at_most).build().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_waits_its_turn_in_a_leaky_bucket() {
+    let layer = queue(Duration::from_secs(60));
+    let start = tokio::time::Instant::now();
+    let waits: Vec<_> = (0..5)
+        .map(|_| {
+            tokio::spawn({
+                let layer = layer.clone();
+                async move {
+                    let answer = ask(&layer, request()).await;
+                    (answer.status().as_u16(), start.elapsed().as_secs())
+                }
+            })
+        })
+        .collect();
+    let mut answers = Vec::new();
+    for wait in waits {
+        answers.push(wait.await.unwrap());
+    }
+    assert_eq!(answers, [(200, 0), (200, 1), (200, 2), (200, 3), (200, 4)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_comes_too_late_is_refused_at_once() {
+    let layer = queue(Duration::from_millis(1_500));
+    let start = tokio::time::Instant::now();
+    assert_eq!(ask(&layer, request()).await.status(), 200);
+    let second = tokio::spawn({
+        let layer = layer.clone();
+        async move { ask(&layer, request()).await.status() }
+    });
+    tokio::task::yield_now().await;
+    let refused = ask(&layer, request()).await;
+    assert_eq!((refused.status().as_u16(), field(&refused, "retry-after")), (429, "1"));
+    assert_eq!(start.elapsed(), Duration::ZERO);
+    assert_eq!(second.await.unwrap(), 200);
+    assert_eq!(start.elapsed(), Duration::from_secs(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_dropped_while_it_waits_gives_its_place_back() {
+    let layer = queue(Duration::from_secs(60));
+    assert_eq!(ask(&layer, request()).await.status(), 200);
+    for _ in 0..3 {
+        let dropped = tokio::time::timeout(Duration::from_millis(1), ask(&layer, request())).await;
+        assert!(dropped.is_err());
+    }
+    // Had the three kept their places, the turn would come after 4 s.
+    let start = tokio::time::Instant::now();
+    assert_eq!(ask(&layer, request()).await.status(), 200);
+    assert!(start.elapsed() <= Duration::from_secs(1), "{:?}", start.elapsed());
+}
+
+#[tokio::test]
+async fn a_cost_that_never_fits_is_told_so() {
+    let layer = RateLimitLayer::builder().limit(limit("token-bucket:5/1m").cost(6)).build().unwrap();
+    let refused = ask(&layer, request()).await;
+    assert_eq!((refused.status().as_u16(), field(&refused, "retry-after")), (429, ""));
+    assert_eq!(field(&refused, "ratelimit"), "\"burst\";r=5;t=60");
+    let problem: serde_json::Value = serde_json::from_str(&body(refused).await).unwrap();
+    assert_eq!(problem["type"], "urn:ratelimit:cost-exceeds-capacity");
+    assert_eq!(problem["capacity"], 5);
+    assert_eq!(layer.stats().never, 1);
+}
+
+#[tokio::test]
+async fn without_a_peer_nobody_passes_and_the_problem_says_why() {
+    let layer = burst("fixed-window:1/1m").build().unwrap();
+    let refused = ask(&layer, Request::new(())).await;
+    assert_eq!(refused.status(), StatusCode::INTERNAL_SERVER_ERROR);
+    assert!(body(refused).await.contains("urn:ratelimit:peer-unknown"));
+    let by_key = limit("fixed-window:1/1m").key(ApiKey::bearer());
+    let layer = RateLimitLayer::builder().limit(by_key).build().unwrap();
+    let refused = ask(&layer, request()).await;
+    assert_eq!(refused.status(), StatusCode::BAD_REQUEST);
+    assert!(body(refused).await.contains("urn:ratelimit:client-unidentified"));
+}
+
+#[tokio::test]
+async fn a_limit_applies_where_it_says() {
+    let get = Limit::parse("get", "fixed-window:9/1m").unwrap().when(|head| head.method == http::Method::GET);
+    let post = Limit::parse("post", "fixed-window:1/1m").unwrap().when(|head| head.method == http::Method::POST);
+    let layer = RateLimitLayer::builder().limit(get).limit(post).clock(ManualClock::default()).build().unwrap();
+    let answer = ask(&layer, request()).await;
+    assert_eq!(field(&answer, "ratelimit-policy"), "\"get\";q=9;w=60");
+    assert_eq!(field(&answer, "ratelimit-limit"), "9");
+    let mut delete = request();
+    *delete.method_mut() = http::Method::DELETE;
+    assert_eq!(field(&ask(&layer, delete).await, "ratelimit-policy"), "");
+    assert_eq!(layer.stats().exempt, 1);
+}
+
+#[tokio::test]
+async fn a_shared_backend_answers_like_memory() {
+    let policies = ["fixed-window:3/1m", "sliding-log:3/1m", "sliding-counter:3/1m", "token-bucket:3/1m"];
+    for policy in policies {
+        let clock = ManualClock::new(Nanos::from_secs(86_400));
+        let rule = policy.parse::<ratelimit_core::Policy>().unwrap();
+        let backend = KeyedLimiter::builder(rule).clock(clock.clone()).build();
+        let shared = RateLimitLayer::builder().limit(limit(policy).on(backend)).clock(clock.clone()).build().unwrap();
+        let memory = RateLimitLayer::builder().limit(limit(policy)).clock(clock.clone()).build().unwrap();
+        for step in 0..12 {
+            let (one, other) = (ask(&shared, request()).await, ask(&memory, request()).await);
+            assert_eq!(one.status(), other.status(), "{policy} at step {step}");
+            for name in ["ratelimit-remaining", "ratelimit-policy", "retry-after"] {
+                assert_eq!(field(&one, name), field(&other, name), "{policy} at step {step}");
+            }
+            clock.advance(Nanos::from_secs(7));
+        }
+    }
+}
+
+#[tokio::test]
+async fn grpc_is_told_in_its_own_words() {
+    let layer = burst("fixed-window:1/1m").respond(grpc::respond).build().unwrap();
+    assert_eq!(ask(&layer, request()).await.status(), 200);
+    let refused = ask(&layer, request()).await;
+    assert_eq!((refused.status().as_u16(), field(&refused, "grpc-status")), (200, "8"));
+    assert_eq!(field(&refused, "grpc-retry-pushback-ms"), "60000");
+    assert_eq!(field(&refused, "content-type"), "application/grpc");
+    assert_eq!(body(refused).await, "");
+}
+
+#[tokio::test]
+async fn clones_share_their_clients_and_readiness_is_the_inner_services() {
+    let layer = burst("fixed-window:2/1m").build().unwrap();
+    let service = service_fn(|_: Request<()>| async { Ok::<_, Infallible>(pong()) });
+    let mut one = ServiceBuilder::new().layer(&layer).service(service);
+    let mut other = one.clone();
+    for service in [&mut one, &mut other] {
+        assert_eq!(service.ready().await.unwrap().call(request()).await.unwrap().status(), 200);
+    }
+    assert_eq!(one.ready().await.unwrap().call(request()).await.unwrap().status(), 429);
+    assert_eq!(layer.clients(), [("burst", 1)]);
+}
+
+#[test]
+fn mistakes_are_found_when_the_layer_is_built() {
+    let build = |builder: Builder| builder.build().err();
+    assert_eq!(build(RateLimitLayer::builder()), Some(BuildError::NoLimit));
+    assert_eq!(build(burst("unlimited")), Some(BuildError::Unlimited("burst".into())));
+    assert_eq!(build(burst("fixed-window:1/1s+fixed-window:2/1m")), Some(BuildError::SeveralRules("burst".into())));
+    assert_eq!(build(burst("leaky-bucket:1/1s")), Some(BuildError::NoTimer));
+    let both = burst("fixed-window:1/1s").dialects([Dialect::Draft11, Dialect::Draft12]);
+    assert!(matches!(build(both), Some(BuildError::SameField(_))));
+    let rule: ratelimit_core::Policy = "fixed-window:1/1s".parse().unwrap();
+    let shared = limit("fixed-window:1/1s").on(KeyedLimiter::new(rule)).key(ApiKey::bearer());
+    assert_eq!(build(RateLimitLayer::builder().limit(shared)), Some(BuildError::NoSecret));
+    let message = BuildError::NoTimer.to_string();
+    assert!(message.contains(".wait(TokioTimer"), "{message}");
+}

@@ -1,0 +1,144 @@
+//! The burstiness curve: for each rate of a bucket the burst it needs, one line a share of clients kept, and the pair that
+//! was chosen.
+
+use std::fmt::Write as _;
+
+use super::canvas::{Anchor, Canvas, Type};
+use super::ink::Ink;
+use super::page::{Header, MARGIN, Sample, WIDTH};
+use super::scale::{Scale, round_ticks};
+use super::svg;
+use super::text::{Size, shorten, width};
+use crate::error::Result;
+use crate::recommend::{CurveLevel, Recommendation, sentences, share};
+use crate::report::{count, quota, short_count};
+
+const LEFT: i32 = 880;
+const RIGHT: i32 = 8500;
+const PLOT: i32 = 4000;
+
+/// The picture as SVG text: the same bytes for the same numbers.
+///
+/// # Errors
+/// When the drawing backend fails, which it does not for text.
+pub fn burst_curve(it: &Recommendation) -> Result<String> {
+    let title = title(it);
+    let header = Header::new(&title, legend(it));
+    let top = header.height() + 420;
+    let height = top + PLOT + 560;
+    let mut drawn = String::new();
+    let mut canvas = Canvas::new(&mut drawn, WIDTH.unsigned_abs(), height.unsigned_abs());
+    canvas.fill((0, 0), (WIDTH, height), Ink::Paper)?;
+    header.draw(&mut canvas)?;
+    let most_rate = it.curve.rates.last().copied().unwrap_or(1).max(1);
+    let bursts = it.curve.levels.iter().flat_map(|level| &level.bursts).copied();
+    let most_burst = bursts.chain(chosen(it).map(|(_, burst)| burst)).max().unwrap_or(1).max(1);
+    let x = Scale::new((0, most_rate), (LEFT, RIGHT));
+    let y = Scale::new((0, most_burst), (top + PLOT, top));
+    canvas.text("smallest burst, units", (MARGIN, top - 190), Anchor::Start, Type::HEADING)?;
+    axes(&mut canvas, it, (x, most_rate), (y, most_burst), top)?;
+    for level in &it.curve.levels {
+        let line: Vec<(i32, i32)> =
+            it.curve.rates.iter().zip(&level.bursts).map(|(rate, burst)| (x.at(*rate), y.at(*burst))).collect();
+        canvas.line(line, if level.kept_millionths == 1_000_000 { 24 } else { 20 }, ink(level))?;
+    }
+    place_labels(&mut canvas, it, y, top)?;
+    mark(&mut canvas, it, (x, y), top)?;
+    canvas.finish()?;
+    let size = (WIDTH.unsigned_abs(), height.unsigned_abs());
+    Ok(svg::finish(&drawn, "burst-curve", size, &title, &description(it)))
+}
+
+fn title(it: &Recommendation) -> String {
+    let policy = it.answers.get(it.recommended).map_or("", |answer| &answer.policy);
+    format!("{policy}: {}", it.promise.words())
+}
+
+/// All clients are the line that is not broken.
+fn ink(level: &CurveLevel) -> Ink {
+    Ink::Curve(match level.kept_millionths {
+        1_000_000 => 1,
+        999_000.. => 2,
+        990_000.. => 3,
+        _ => 4,
+    })
+}
+
+/// What a line keeps, in words.
+fn keeps(it: &Recommendation, level: &CurveLevel) -> String {
+    match (it.by, level.kept_millionths) {
+        ("global", _) => "refuses nothing".into(),
+        (_, 1_000_000) => "all clients".into(),
+        (_, kept) => format!("{} of clients", share(kept)),
+    }
+}
+
+fn legend(it: &Recommendation) -> Vec<super::page::Entry> {
+    let lines = it.curve.levels.iter();
+    lines.map(|level| (ink(level), Sample::Line(22), keeps(it, level))).collect()
+}
+
+/// The pair of the bucket among the answers: the recommended one, or else the token bucket's.
+fn chosen(it: &Recommendation) -> Option<(u64, u64)> {
+    let recommended = it.answers.get(it.recommended).filter(|answer| answer.parameters.burst.is_some());
+    let bucket = || it.answers.iter().find(|answer| answer.parameters.burst.is_some());
+    let answer = recommended.or_else(bucket)?;
+    Some((answer.parameters.limit, answer.parameters.burst?))
+}
+
+fn axes(
+    canvas: &mut Canvas<'_>,
+    it: &Recommendation,
+    (x, most_rate): (Scale, u64),
+    (y, most_burst): (Scale, u64),
+    top: i32,
+) -> Result<()> {
+    for tick in round_ticks(most_burst, 6) {
+        canvas.line(vec![(LEFT, y.at(tick)), (RIGHT, y.at(tick))], 5, Ink::Faint)?;
+        canvas.text(&short_count(tick), (LEFT - 90, y.at(tick) + 45), Anchor::End, Type::QUIET)?;
+    }
+    for tick in round_ticks(most_rate, 8) {
+        canvas.line(vec![(x.at(tick), top + PLOT), (x.at(tick), top + PLOT + 50)], 8, Ink::Grey)?;
+        canvas.text(&short_count(tick), (x.at(tick), top + PLOT + 190), Anchor::Middle, Type::QUIET)?;
+    }
+    // `1 per minute` without its number.
+    let caption = format!("rate, units {}", quota(1, it.window_ns).trim_start_matches("1 "));
+    canvas.text(&caption, (i32::midpoint(LEFT, RIGHT), top + PLOT + 400), Anchor::Middle, Type::QUIET)
+}
+
+/// A label at the right end of each line, from the lowest up, so that none is pushed off the page.
+fn place_labels(canvas: &mut Canvas<'_>, it: &Recommendation, y: Scale, top: i32) -> Result<()> {
+    let end = |level: &CurveLevel| y.at(level.bursts.last().copied().unwrap_or(0)) + 45;
+    let mut below = top + PLOT + 45 + 170;
+    for level in &it.curve.levels {
+        let place = end(level).min(below - 170);
+        below = place;
+        canvas.text(&keeps(it, level), (RIGHT + 60, place), Anchor::Start, Type::LABEL)?;
+    }
+    Ok(())
+}
+
+/// The chosen pair, and its numbers.
+fn mark(canvas: &mut Canvas<'_>, it: &Recommendation, (x, y): (Scale, Scale), top: i32) -> Result<()> {
+    let Some((rate, burst)) = chosen(it) else { return Ok(()) };
+    let (px, py) = (x.at(rate), y.at(burst));
+    let (from, to) = ((px - 60, py - 60), (px + 60, py + 60));
+    canvas.line(vec![from, (to.0, from.1), to, (from.0, to.1), from], 16, Ink::Black)?;
+    let words = format!("{}, burst {}", quota(rate, it.window_ns), count(burst));
+    let words = shorten(&words, RIGHT - LEFT, Size::Label, true);
+    let at = ((px + 200).min(RIGHT - width(&words, Size::Label, true)), (py - 250).max(top + 120));
+    canvas.line(vec![(px + 60, py - 60), (at.0 - 40, at.1 - 40)], 6, Ink::Grey)?;
+    canvas.text(&words, at, Anchor::Start, Type { size: Size::Label, bold: true, ink: Ink::Rimmed })
+}
+
+/// The picture in words: the recommendation, and the curves as numbers.
+fn description(it: &Recommendation) -> String {
+    let mut text = sentences(it).join("\n");
+    for level in &it.curve.levels {
+        let _ = write!(text, "\n{}:", keeps(it, level));
+        for (rate, burst) in it.curve.rates.iter().zip(&level.bursts) {
+            let _ = write!(text, " {rate} per window needs a burst of {burst};");
+        }
+    }
+    text
+}

@@ -1,0 +1,229 @@
+//! The comparison in words, as a table, as JSON and as numbers for the chart.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::arrivals::Arrival;
+use super::compare::Compared;
+use super::exact::Exact;
+use super::outcome::Outcome;
+use super::strategy::Strategy;
+use super::world::Cluster;
+use crate::chart::{TimelineChart, TimelinePanel, timeline};
+use crate::error::{Error, Result};
+use crate::report::{count, duration};
+use crate::sim::export::Findings;
+use crate::sim::table::aligned;
+
+/// The name and version of the JSON's shape; `docs/clusters.md` describes it.
+const SCHEMA: &str = "rlsim.cluster/1";
+
+/// Everything there is to say about a comparison.
+pub(super) fn findings(
+    cluster: &Cluster,
+    origin: &str,
+    arrivals: &[Arrival],
+    exact: &Exact,
+    compared: &[Compared],
+) -> Result<Findings> {
+    let finding = finding(cluster, exact, compared);
+    let text =
+        format!("{finding}\n\n{}\n{}", table(exact, compared), legend(cluster, origin, arrivals, exact, compared));
+    let json = serde_json::to_string_pretty(&json(cluster, origin, arrivals, exact, compared, &finding))
+        .map_err(|error| Error::failed(format!("cannot write JSON: {error}")))?;
+    let svg = timeline(&picture(&finding, cluster, compared))?;
+    Ok(Findings { text, json: json + "\n", svg })
+}
+
+/// The sentence that says what was found: who lets most through, and who keeps the limit at what price.
+fn finding(cluster: &Cluster, exact: &Exact, compared: &[Compared]) -> String {
+    let own = compared.iter().find(|this| this.strategy == Strategy::OwnLimit);
+    let worst = own.or_else(|| compared.iter().max_by(|a, b| a.outcome.overshoot.total_cmp(&b.outcome.overshoot)));
+    let Some(worst) = worst else { return String::new() };
+    let mut text = format!(
+        "{}: {} let through {} what {} may",
+        capital(&phrase(worst.strategy)),
+        servers(cluster.servers),
+        times(worst.outcome.overshoot),
+        cluster.policy
+    );
+    let good = |this: &&Compared| {
+        let Outcome { overshoot, needless, .. } = this.outcome;
+        // Within ten percent of the limit, and at most a hundredth of what may pass refused.
+        overshoot < 1.1 && needless.saturating_mul(100) <= exact.units && this.strategy != worst.strategy
+    };
+    let cheapest = compared.iter().filter(good).min_by_key(|this| this.outcome.store_operations);
+    if let Some(cheapest) = cheapest {
+        let outcome = &cheapest.outcome;
+        let _ = write!(
+            text,
+            ". {}: {}, with {:.0} store operations a second and {} of needless refusals",
+            capital(&phrase(cheapest.strategy)),
+            times(outcome.overshoot),
+            outcome.per_second(outcome.store_operations),
+            percent(outcome.needless, exact.units),
+        );
+    }
+    text + "."
+}
+
+fn phrase(strategy: Strategy) -> String {
+    match strategy {
+        Strategy::OwnLimit => "each with the whole limit".into(),
+        Strategy::SplitLimit => "each with its part of the limit".into(),
+        Strategy::SharedStore => "with a shared store".into(),
+        Strategy::ReadThenWrite => "with a store that is read, then written".into(),
+        Strategy::SubKeys(keys) => format!("with a store and {keys} sub-keys"),
+        Strategy::Leases(_) => "with leases".into(),
+        Strategy::Sync(interval) => format!("told of each other every {}", duration(interval)),
+    }
+}
+
+fn table(exact: &Exact, compared: &[Compared]) -> String {
+    let exposure = compared.iter().any(|this| this.outcome.exposure.is_some());
+    let mut headings = vec![
+        "",
+        "admitted",
+        "overshoot",
+        "excess",
+        "needless",
+        "store ops/s",
+        "hottest slot",
+        "added p50",
+        "added p99",
+    ];
+    if exposure {
+        headings.push("while down");
+    }
+    let dash = || "-".to_owned();
+    let mut first = vec!["one exact limiter".to_owned(), exact.units.to_string(), times(1.0)];
+    first.extend([0, 0].map(|zero: u64| zero.to_string()));
+    first.extend((0..4 + usize::from(exposure)).map(|_| dash()));
+    let row = |this: &Compared| {
+        let outcome = &this.outcome;
+        let store = |text: String| if outcome.store_operations == 0 { dash() } else { text };
+        let mut cells = vec![
+            this.strategy.to_string(),
+            outcome.units.to_string(),
+            times(outcome.overshoot),
+            outcome.excess.to_string(),
+            outcome.needless.to_string(),
+            store(format!("{:.0}", outcome.per_second(outcome.store_operations))),
+            store(format!("{}/s", outcome.hottest)),
+            added(outcome.latency[0]),
+            added(outcome.latency[1]),
+        ];
+        if exposure {
+            cells.push(outcome.exposure.map_or_else(dash, |units| format!("{units:+}")));
+        }
+        cells
+    };
+    let rows: Vec<_> = std::iter::once(first).chain(compared.iter().map(row)).collect();
+    aligned(&headings, &rows)
+}
+
+fn added(latency: u64) -> String {
+    if latency == 0 { "0".into() } else { duration(latency) }
+}
+
+fn legend(cluster: &Cluster, origin: &str, arrivals: &[Arrival], exact: &Exact, compared: &[Compared]) -> String {
+    let span = compared.first().map_or(0, |this| this.outcome.span);
+    let mut text = format!(
+        "{} requests in {} ({origin}); {} for each client over {}; routing {}; messages take {}; seed {}.\n\
+         overshoot: most let through in any window, as a multiple of the exact limiter's {};\n\
+         excess, needless: units more and fewer than it admits, window by window; added: time until the decision",
+        count(arrivals.len() as u64),
+        duration(span),
+        cluster.policy,
+        servers(cluster.servers),
+        cluster.routing,
+        cluster.delay,
+        cluster.seed,
+        count(exact.peak),
+    );
+    if cluster.faults.store_down.is_some() {
+        text += ";\nwhile down: units more (or fewer) than the exact limiter's while the store was down";
+    }
+    text + ".\n"
+}
+
+fn picture(finding: &str, cluster: &Cluster, compared: &[Compared]) -> TimelineChart {
+    let panel = |this: &Compared| TimelinePanel {
+        title: this.strategy.to_string(),
+        summary: format!(
+            "{} in any window, {} needless refusals, {:.0} store operations a second",
+            times(this.outcome.overshoot),
+            count(this.outcome.needless),
+            this.outcome.per_second(this.outcome.store_operations)
+        ),
+        all: Vec::new(),
+        through: this.outcome.series.clone(),
+        reference: this.outcome.exact_series.clone(),
+    };
+    TimelineChart {
+        title: finding.to_owned(),
+        legend: ["", "let through a second", "by one exact limiter"].map(String::from),
+        bin_ns: compared.first().map_or(1, |this| this.outcome.bin_ns),
+        scale_to_reference: true,
+        shaded: cluster.faults.when(),
+        panels: compared.iter().map(panel).collect(),
+    }
+}
+
+fn json(
+    cluster: &Cluster,
+    origin: &str,
+    arrivals: &[Arrival],
+    exact: &Exact,
+    compared: &[Compared],
+    finding: &str,
+) -> Value {
+    json!({
+        "schema": SCHEMA,
+        "meta": {
+            "version": env!("CARGO_PKG_VERSION"), "servers": cluster.servers, "policy": cluster.policy.to_string(),
+            "routing": cluster.routing.to_string(), "delay": cluster.delay.to_string(), "seed": cluster.seed,
+            "requests": arrivals.len(), "origin": origin,
+        },
+        "finding": finding,
+        "exact": { "units": exact.units, "peak_units": exact.peak },
+        "strategies": compared.iter().map(strategy_json).collect::<Vec<_>>(),
+    })
+}
+
+fn strategy_json(this: &Compared) -> Value {
+    let outcome = &this.outcome;
+    json!({
+        "strategy": this.strategy.to_string(),
+        "units": outcome.units, "peak_units": outcome.peak, "overshoot": outcome.overshoot,
+        "excess_units": outcome.excess, "needless_denials": outcome.needless, "efficiency": outcome.efficiency,
+        "store_operations": outcome.store_operations, "messages": outcome.messages,
+        "store_operations_per_second": outcome.per_second(outcome.store_operations),
+        "messages_per_second": outcome.per_second(outcome.messages), "hottest_slot_per_second": outcome.hottest,
+        "added_latency_ns": { "p50": outcome.latency[0], "p99": outcome.latency[1] },
+        "events": outcome.events,
+        "exposure_units": outcome.exposure.and_then(|units| i64::try_from(units).ok()),
+        "series": { "bin_ns": outcome.bin_ns, "units": outcome.series, "exact_units": outcome.exact_series },
+    })
+}
+
+/// `10.0x`.
+fn times(overshoot: f64) -> String {
+    format!("{overshoot:.1}x")
+}
+
+fn percent(part: u64, whole: u64) -> String {
+    let tenths = u128::from(part) * 1000 / u128::from(whole.max(1));
+    format!("{}.{} %", tenths / 10, tenths % 10)
+}
+
+fn servers(count: usize) -> String {
+    if count == 1 { "1 server".into() } else { format!("{count} servers") }
+}
+
+/// With a capital letter at the beginning.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

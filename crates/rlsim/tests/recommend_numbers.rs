@@ -1,0 +1,261 @@
+//! What a recommendation rests on, against brute force: needs of clients, the burstiness curve, bounds, and the promise.
+
+use std::num::NonZeroUsize;
+
+use proptest::prelude::*;
+use ratelimit_core::{Algorithm as _, Nanos, Policy};
+use rlsim::inspect::inspect;
+use rlsim::recommend::guarantee::{largest_limit, most_in_a_window};
+use rlsim::recommend::need::clients;
+use rlsim::recommend::{Promise, Recommendation, Task, burstiness, json, recommend, text, toml};
+use rlsim::replay::{By, Grouped};
+use rlsim::sweep::{Algorithm, measure};
+use rlsim::trace::{Costs, Facts, Trace};
+
+const SECOND: u64 = 1_000_000_000;
+const MINUTE: u64 = 60 * SECOND;
+
+fn trace(mut events: Vec<(u64, u32, u64)>) -> Trace {
+    events.sort_by_key(|event| event.0);
+    // Clients without an event are none: numbered as a reader does.
+    let mut known: Vec<u32> = Vec::new();
+    for event in &mut events {
+        let place = known.iter().position(|client| *client == event.1).unwrap_or(known.len());
+        if place == known.len() {
+            known.push(event.1);
+        }
+        event.1 = u32::try_from(place).unwrap();
+    }
+    let clients = known.len();
+    Trace {
+        at: events.iter().map(|event| event.0).collect(),
+        client: events.iter().map(|event| event.1).collect(),
+        cost: Costs::Each(events.iter().map(|event| event.2).collect()),
+        names: (0..clients).map(|client| format!("c{client}").into_bytes().into()).collect(),
+        facts: Facts { events: events.len() as u64, rows: events.len() as u64, ..Facts::default() },
+    }
+}
+
+/// Whether the policy refuses anything of these events.
+fn refuses(policy: &Policy, events: &[(u64, u64)]) -> bool {
+    let mut state = policy.fresh();
+    events.iter().any(|(at, cost)| !policy.decide(&mut state, Nanos::new(*at), *cost).is_allowed())
+}
+
+fn events() -> impl Strategy<Value = Vec<(u64, u32, u64)>> {
+    prop::collection::vec((0_u64..300, 0_u32..3, 0_u64..4), 1..40)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(80))]
+
+    #[test]
+    fn a_need_refuses_nothing_and_one_less_refuses_something(events in events(), window in 1_u64..90, rate in 1_u64..20) {
+        let trace = trace(events);
+        let grouped = Grouped::new(&trace);
+        for (range, client) in grouped.starts.windows(2).map(|pair| pair[0]..pair[1]).zip(clients(&grouped)) {
+            let mine: Vec<(u64, u64)> = range.map(|i| (grouped.at[i], grouped.cost.get(i))).collect();
+            for (algorithm, need) in [
+                (Algorithm::FixedWindow, client.fixed_window(window)),
+                (Algorithm::SlidingLog, client.sliding_log(window)),
+                (Algorithm::SlidingCounter, client.sliding_counter(window)),
+            ] {
+                let enough = algorithm.policy(need.max(1), window, None).unwrap();
+                prop_assert!(!refuses(&enough, &mine), "{}", enough);
+                if need > 1 {
+                    let less = algorithm.policy(need - 1, window, None).unwrap();
+                    prop_assert!(refuses(&less, &mine), "{}", less);
+                }
+            }
+            let burst = client.burst(rate, window);
+            for algorithm in [Algorithm::TokenBucket, Algorithm::LeakyBucket] {
+                let enough = algorithm.policy(rate, window, Some(burst)).unwrap();
+                prop_assert!(!refuses(&enough, &mine), "{}", enough);
+                if burst > 1 {
+                    let less = algorithm.policy(rate, window, Some(burst - 1)).unwrap();
+                    prop_assert!(refuses(&less, &mine), "{}", less);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_exact_curve_is_the_largest_need_at_every_rate(events in events(), rates in prop::collection::vec((1_u64..400, 1_u64..400), 1..30)) {
+        let trace = trace(events);
+        let grouped = Grouped::new(&trace);
+        let curve = burstiness(&grouped);
+        prop_assert!(curve.complete);
+        for (limit, window) in rates {
+            let need = clients(&grouped).map(|client| client.burst(limit, window)).max().unwrap();
+            prop_assert_eq!(curve.burst(limit, window), need, "{}/{}: {:?}", limit, window, curve);
+        }
+    }
+
+    #[test]
+    fn no_traffic_passes_more_than_the_bound(events in events(), limit in 1_u64..8, burst in 1_u64..12, window in 1_u64..60) {
+        let trace = trace(events);
+        let largest = (0..trace.at.len()).map(|i| trace.cost.get(i)).max().unwrap_or(1);
+        for algorithm in Algorithm::ALL {
+            let policy = algorithm.policy(limit, window, Some(burst)).unwrap();
+            let found = measure(&trace, By::Global, &[(policy, window)], (0, 0), NonZeroUsize::MIN)[0];
+            let bound = most_in_a_window(algorithm, limit, burst, window, largest);
+            prop_assert!(found.peak <= bound, "{} let {} through, bound {}", policy, found.peak, bound);
+            if let Some(limit) = largest_limit(algorithm, bound, burst, window, largest) {
+                let policy = algorithm.policy(limit, window, Some(burst)).unwrap();
+                let found = measure(&trace, By::Global, &[(policy, window)], (0, 0), NonZeroUsize::MIN)[0];
+                prop_assert!(found.peak <= bound, "{} let {} through, bound {}", policy, found.peak, bound);
+            }
+        }
+    }
+}
+
+fn advised(trace: &Trace, promise: Promise, window_ns: u64, fit_millionths: u64, threads: usize) -> Recommendation {
+    let task = Task {
+        promise,
+        window_ns,
+        algorithms: Algorithm::ALL.to_vec(),
+        fit_millionths,
+        threads: NonZeroUsize::new(threads).unwrap(),
+        command: vec!["rlsim".into(), "recommend".into()],
+    };
+    recommend(trace, &task, &inspect(trace, window_ns, None, Vec::new())).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Each answer, fitted on the whole trace, keeps its promise there, and with the limit of a window algorithm one lower it
+    /// would not.
+    #[test]
+    fn promises_to_clients_are_kept_and_no_limit_is_larger_than_needed(
+        events in events(), percent in 0_u64..100, window in 1_u64..90, below in any::<bool>(),
+    ) {
+        let trace = trace(events);
+        let millionths = percent * 10_000;
+        let promise = if below {
+            Promise::KeepClientsBelow { millionths: millionths.max(1) }
+        } else {
+            Promise::LimitedClients { millionths }
+        };
+        let found = advised(&trace, promise, window, 1_000_000, 1);
+        let grouped = Grouped::new(&trace);
+        let peaks: Vec<u64> = clients(&grouped).map(|client| client.sliding_log(window)).collect();
+        let mut sorted = peaks.clone();
+        sorted.sort_unstable();
+        let hundredths = usize::try_from(percent).unwrap();
+        let rank = (sorted.len() * hundredths).div_ceil(100).max(1) - 1;
+        let holds = |policy: &Policy| {
+            let limited = |client: usize| {
+                let range = grouped.starts[client]..grouped.starts[client + 1];
+                refuses(policy, &range.map(|i| (grouped.at[i], grouped.cost.get(i))).collect::<Vec<_>>())
+            };
+            let limited: Vec<usize> = (0..peaks.len()).filter(|client| limited(*client)).collect();
+            if below {
+                limited.iter().all(|client| peaks[*client] > sorted[rank])
+            } else {
+                limited.len() as u64 * 1_000_000 <= peaks.len() as u64 * millionths
+            }
+        };
+        prop_assert_eq!(found.answers.len(), 5);
+        for answer in &found.answers {
+            let policy: Policy = answer.policy.parse().unwrap();
+            prop_assert!(holds(&policy), "{} for {:?}", policy, promise);
+            if answer.parameters.burst.is_none() && answer.parameters.limit > 1 {
+                let algorithm = Algorithm::ALL.into_iter().find(|a| a.name() == answer.algorithm).unwrap();
+                let less = algorithm.policy(answer.parameters.limit - 1, window, None).unwrap();
+                prop_assert!(!holds(&less), "{} would do for {:?}", less, promise);
+            }
+        }
+    }
+
+    #[test]
+    fn a_service_never_sees_more_than_it_was_promised(events in events(), most in 4_u64..30, window in 2_u64..90) {
+        let trace = trace(events);
+        let found = advised(&trace, Promise::ServiceAtMost { units: most, window_ns: window }, window, 500_000, 1);
+        for answer in &found.answers {
+            prop_assert!(answer.most_in_a_window <= most && answer.measured.peak <= most, "{:?}", answer);
+            prop_assert!(answer.check.is_none_or(|check| check.holds));
+        }
+    }
+}
+
+/// 50 clients with a request every ten seconds for an hour; one of them floods for a minute in the middle.
+fn with_attack() -> Trace {
+    let normal = (0..360).flat_map(|i| (0..50).map(move |c| (i * 10 * SECOND + u64::from(c) * 7_000_000, c, 1)));
+    let attack = (0..3000).map(|i| (30 * MINUTE + i * 20_000_000, 7, 1));
+    trace(normal.chain(attack).collect())
+}
+
+#[test]
+fn an_attack_is_told_apart_from_normal_traffic() {
+    let trace = with_attack();
+    let promise = Promise::Attack { from_ns: 30 * MINUTE, until_ns: 31 * MINUTE };
+    let found = advised(&trace, promise, MINUTE, 700_000, 2);
+    let answer = &found.answers[found.recommended];
+    assert_eq!(answer.measured.refused() - answer.measured.inside_refused, 0, "nothing else is refused");
+    // Six in a minute are normal; a token bucket lets the attacker spend its burst and its rate.
+    assert!(answer.measured.inside_refused > 2900, "{answer:?}");
+    assert!(
+        text(&found).contains("of the 70800 others none") || text(&found).contains("others none"),
+        "{}",
+        text(&found)
+    );
+    assert!(answer.check.is_some_and(|check| check.holds), "{answer:?}");
+}
+
+#[test]
+fn an_answer_that_does_not_hold_on_the_rest_says_so() {
+    // The first two thirds are quiet; then every client asks for five at once.
+    let quiet = (0..2000).map(|i| (i * SECOND, u32::try_from(i % 100).unwrap(), 1));
+    let loud = (0..1000).map(|i| (2000 * SECOND + i / 500 * MINUTE, u32::try_from(i % 100).unwrap(), 1));
+    let trace = trace(quiet.chain(loud).collect());
+    let found = advised(&trace, Promise::LimitedClients { millionths: 10_000 }, MINUTE, 600_000, 1);
+    for answer in &found.answers {
+        let check = answer.check.expect("there is a rest");
+        assert!(!check.holds && check.limited == 100 && check.may_be_limited == 1, "{answer:?}");
+        assert!(answer.measured.limited <= 1, "the refit on all of the trace keeps the promise there: {answer:?}");
+        assert_ne!(answer.policy, answer.fitted);
+    }
+    assert!(text(&found).contains("confirmed by nothing unseen"), "{}", text(&found));
+    let whole = advised(&trace, Promise::LimitedClients { millionths: 10_000 }, MINUTE, 1_000_000, 1);
+    assert!(whole.split.rest.is_none() && whole.answers.iter().all(|answer| answer.check.is_none()));
+}
+
+#[test]
+fn the_same_bytes_for_any_number_of_threads() {
+    let trace = with_attack();
+    let promises = [
+        Promise::LimitedClients { millionths: 1_000 },
+        Promise::KeepClientsBelow { millionths: 990_000 },
+        Promise::ServiceAtMost { units: 500, window_ns: MINUTE },
+        Promise::Attack { from_ns: 30 * MINUTE, until_ns: 31 * MINUTE },
+    ];
+    for promise in promises {
+        let on = |threads: usize| {
+            let found = advised(&trace, promise, MINUTE, 700_000, threads);
+            (text(&found), json(&found).unwrap(), toml(&found), rlsim::chart::burst_curve(&found).unwrap())
+        };
+        assert!(on(1) == on(5), "{promise:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_promised_is_said() {
+    let trace = trace(vec![(0, 0, 50), (SECOND, 0, 50), (2 * SECOND, 0, 50)]);
+    let task = |promise| Task {
+        promise,
+        window_ns: SECOND,
+        algorithms: vec![Algorithm::LeakyBucket],
+        fit_millionths: 700_000,
+        threads: NonZeroUsize::MIN,
+        command: Vec::new(),
+    };
+    let inspection = inspect(&trace, SECOND, None, Vec::new());
+    let service = task(Promise::ServiceAtMost { units: 10, window_ns: SECOND });
+    let error = recommend(&trace, &service, &inspection).unwrap_err().to_string();
+    assert!(error.contains("a single request may cost 50 units"), "{error}");
+    for (from_ns, until_ns) in [(0, 10 * SECOND), (5 * SECOND, 6 * SECOND)] {
+        let error = recommend(&trace, &task(Promise::Attack { from_ns, until_ns }), &inspection).unwrap_err();
+        assert!(error.to_string().contains("all of the trace or none of it"), "{error}");
+    }
+}

@@ -1,0 +1,8 @@
+//! `rlsim serve` as a client sees it: over a socket, and (with Chromium) in a browser.
+
+mod api;
+mod browser;
+mod http;
+mod page;
+mod playground;
+mod server;

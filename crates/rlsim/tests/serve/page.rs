@@ -1,0 +1,164 @@
+//! The page in a browser: `cargo test -p rlsim --features serve --test serve -- --ignored`.
+
+use ratelimit_core::Nanos;
+
+use crate::browser::Browser;
+use crate::server::Running;
+
+const TAB: &str = "\u{E004}";
+const ENTER: &str = "\u{E007}";
+const SPACE: &str = " ";
+
+/// Refusals show up in the console as failed requests: the browser says so of any 429.
+fn assert_quiet(browser: &Browser) {
+    let complaints: Vec<_> =
+        browser.complaints().into_iter().filter(|message| !message.contains("status of 429")).collect();
+    assert!(complaints.is_empty(), "{complaints:?}");
+}
+
+fn answered(browser: &Browser, number: u32) {
+    browser.until(&format!(
+        "return document.querySelectorAll('#squares .allowed, #squares .refused').length === {number}"
+    ));
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn ten_at_once_and_one_more_after_the_wait() {
+    let server = Running::start("token-bucket:1/5s,burst=5");
+    let browser = Browser::open(server.address);
+    browser.click("ten");
+    answered(&browser, 10);
+    assert_eq!((browser.count("#squares .allowed"), browser.count("#squares .refused")), (5, 5));
+    browser.until("return document.getElementById('status').textContent.includes('Refused. Retry-After')");
+    // The picture tells the same story, as the core tells it.
+    browser.until("return document.getElementById('place').textContent === '10 of 10'");
+    assert_eq!((browser.count("#picture .mark.allowed"), browser.count("#picture .mark.refused")), (5, 5));
+    assert!(browser.text("headers").contains("RateLimit-Remaining"), "{}", browser.text("headers"));
+    browser.click("later");
+    assert!(browser.text("status").ends_with("It will be sent then."), "{}", browser.text("status"));
+    server.clock.advance(Nanos::from_secs(5));
+    answered(&browser, 11);
+    assert_eq!((browser.count("#squares .allowed"), browser.count("#squares .refused")), (6, 5));
+    assert_quiet(&browser);
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn the_edge_burst_can_be_watched() {
+    let server = Running::tutorial();
+    let browser = Browser::open(server.address);
+    // The counter's estimate, floor(5 * 9.9 / 10), forgets one of the five: that is its formula.
+    for (algorithm, allowed) in
+        [("fixed-window", 10), ("sliding-log", 5), ("sliding-counter", 6), ("token-bucket", 5), ("leaky-bucket", 5)]
+    {
+        browser.run(&format!("document.querySelector('input[value={algorithm}]').click()"));
+        browser.run(
+            "const s = document.getElementById('scenario'); s.value = 'edge'; s.dispatchEvent(new Event('change'))",
+        );
+        browser.until("return document.getElementById('place').textContent === '1 of 10'");
+        let marks = format!(
+            "return document.querySelectorAll('#picture .mark.allowed').length === {allowed} \
+             && document.getElementById('policy').textContent.startsWith('{algorithm}')"
+        );
+        browser.until(&marks);
+        for step in 2..=10 {
+            browser.click("next");
+            assert_eq!(browser.text("place"), format!("{step} of 10"));
+        }
+        browser.screenshot(&format!("edge-{algorithm}"));
+        browser.run(
+            "const s = document.getElementById('scenario'); s.value = 'yours'; s.dispatchEvent(new Event('change'))",
+        );
+        browser.until("return document.getElementById('place').textContent === ''");
+    }
+    assert_quiet(&browser);
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn everything_works_from_the_keyboard() {
+    let server = Running::tutorial();
+    let browser = Browser::open(server.address);
+    let tab_to = |id: &str| {
+        for _ in 0..40 {
+            if browser.run("return document.activeElement.id") == id {
+                return;
+            }
+            browser.press(TAB);
+        }
+        panic!("{id} is not reached by Tab");
+    };
+    tab_to("one");
+    browser.press(ENTER);
+    answered(&browser, 1);
+    tab_to("ten");
+    browser.press(SPACE);
+    answered(&browser, 11);
+    assert_eq!(browser.count("#squares .allowed"), 5);
+    // The focus is seen, and a square is a button too.
+    assert_ne!(browser.run("return getComputedStyle(document.activeElement).outlineStyle"), "none");
+    tab_to("later");
+    browser.press(TAB);
+    browser.press(ENTER);
+    assert!(browser.text("answer-title").starts_with("Request 1: 200"), "{}", browser.text("answer-title"));
+    tab_to("first");
+    browser.press(ENTER);
+    browser.until("return document.getElementById('place').textContent === '1 of 11'");
+    tab_to("next");
+    browser.press(ENTER);
+    assert_eq!(browser.text("place"), "2 of 11");
+    assert_quiet(&browser);
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn it_fits_phones_and_both_schemes() {
+    let server = Running::tutorial();
+    let browser = Browser::open(server.address);
+    browser.click("ten");
+    answered(&browser, 10);
+    browser.until("return document.getElementById('place').textContent === '10 of 10'");
+    for (name, dark, width) in
+        [("light", false, 900), ("dark", true, 900), ("phone-light", false, 360), ("phone-dark", true, 360)]
+    {
+        browser.dark(dark);
+        browser.width(width);
+        let overflow =
+            browser.run("return document.documentElement.scrollWidth - document.documentElement.clientWidth");
+        assert_eq!(overflow, 0, "{name} scrolls sideways");
+        let picture = browser.screenshot(name);
+        assert!(std::fs::metadata(&picture).is_ok_and(|file| file.len() > 10_000), "{}", picture.display());
+    }
+    let small = "return [...document.querySelectorAll('button:not(.small), select')]\
+                 .filter((e) => e.offsetParent && e.getBoundingClientRect().height < 40).map((e) => e.id)";
+    assert_eq!(browser.run(small), serde_json::json!([]), "too small for a thumb");
+    assert_quiet(&browser);
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn the_playground_compares_and_its_scenario_is_in_the_address() {
+    let server = Running::tutorial();
+    let browser = Browser::open(server.address);
+    browser.run("document.getElementById('seconds').value = '180'");
+    browser.click("run");
+    browser.until("return document.getElementById('outcome').textContent.includes('requests of 1 client')");
+    browser.until("const c = document.getElementById('chart'); return c.complete && c.naturalWidth > 0");
+    let table = browser.text("table");
+    assert!(table.contains("fixed-window") && table.contains("2.00x"), "{table}");
+    browser.screenshot("playground");
+    browser.dark(true);
+    browser.width(360);
+    let overflow = browser.run("return document.documentElement.scrollWidth - document.documentElement.clientWidth");
+    assert_eq!(overflow, 0);
+    browser.screenshot("playground-phone");
+    // Opened again, the address gives the same.
+    browser.run("location.reload()");
+    browser.until(
+        "return document.getElementById('table') !== null && document.getElementById('table').textContent !== ''",
+    );
+    assert_eq!(browser.text("table"), table);
+    assert_eq!(browser.run("return document.getElementById('seconds').value"), "180");
+    assert_quiet(&browser);
+}

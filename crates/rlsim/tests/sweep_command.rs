@@ -1,0 +1,86 @@
+//! `rlsim sweep` as a person runs it.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn rlsim(folder: &Path, words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_rlsim")).args(words).current_dir(folder).output().expect("the program runs")
+}
+
+fn text(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+/// A request every second for ten minutes, and 30 at once every minute.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut rows = String::from("time,client\n");
+    for second in 0..600 {
+        let requests = if second % 60 == 0 { 30 } else { 1 };
+        rows.push_str(&format!("{second},a\n").repeat(requests));
+    }
+    std::fs::write(folder.path().join("t.csv"), rows).expect("a file");
+    folder
+}
+
+#[test]
+fn table_csv_json_and_picture_tell_the_same() {
+    let folder = folder();
+    let words =
+        ["sweep", "--trace", "t.csv", "--limit", "20..100 step 20/1m", "--algorithm", "sliding-log,token-bucket"];
+    let table = text(&rlsim(folder.path(), &words));
+    assert_eq!(
+        table.lines().filter(|line| line.contains("/1m")).count(),
+        10 + table.matches("knee: ").count(),
+        "{table}"
+    );
+    let exports = ["--export", "s.csv", "s.json", "s.svg"];
+    text(&rlsim(folder.path(), &[&words[..], &exports].concat()));
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("a file");
+    let report: serde_json::Value = serde_json::from_str(&read("s.json")).expect("JSON");
+    assert_eq!(report["schema"], "rlsim.sweep/1");
+    let points = report["points"].as_array().expect("points");
+    assert_eq!((points.len(), read("s.csv").lines().count()), (10, 11));
+    // 89 in any 60 s: 20 pass a limit of 20, the others not.
+    assert_eq!((points[0]["policy"].as_str(), points[0]["peak"].as_u64()), (Some("sliding-log:20/1m"), Some(20)));
+    assert_eq!((points[4]["limit"].as_u64(), points[4]["denied"].as_u64()), (Some(100), Some(0)));
+    assert!(read("s.svg").contains("<desc id=\"sweep-desc\">"));
+}
+
+#[test]
+fn multiples_of_the_traces_own_rate() {
+    let folder = folder();
+    let words =
+        ["sweep", "--trace", "t.csv", "--limit", "0.5x..1x step 0.5x,0.5p", "--window", "10s,1m", "--algorithm"];
+    let csv = text(&rlsim(folder.path(), &[&words[..], &["fixed-window", "--export=-.csv"]].concat()));
+    let limits: Vec<&str> = csv.lines().skip(1).filter_map(|line| line.split(',').next()).collect();
+    // 890 requests in 599 s: 14.86 in 10 s and 89.1 in a minute; at most 39 in 10 s and 89 in a minute.
+    let expected = [
+        "fixed-window:8/10s",
+        "fixed-window:15/10s",
+        "fixed-window:20/10s",
+        "fixed-window:45/1m",
+        "fixed-window:90/1m",
+    ];
+    assert_eq!(limits[..5], expected);
+    assert_eq!(limits[5], "fixed-window:45/1m");
+}
+
+#[test]
+fn mistakes_are_usage_errors_that_help() {
+    let folder = folder();
+    for (words, expected) in [
+        (&["--limit", "50..100"][..], "expected FROM..TO step STEP"),
+        (&["--limit", "50/1m", "--window", "1s"], "given twice"),
+        (&["--limit", "50/1x"], "expected a whole number and one of"),
+        (&["--window", "0s"], "at least 1 ns"),
+        (&["--burst", "0"], "refuse everything"),
+        (&["--export", "x.md"], "ends in .svg, .json, .csv"),
+    ] {
+        let output = rlsim(folder.path(), &[&["sweep", "--trace", "t.csv"], words].concat());
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+        assert!(said.contains(expected), "{words:?}: {said}");
+    }
+}
