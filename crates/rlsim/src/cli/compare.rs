@@ -12,7 +12,7 @@ use super::args::{ByArg, CompareArgs, EngineArg, PolicyArgs};
 use super::engines::Keyed;
 #[cfg(not(feature = "png"))]
 use super::left_out;
-use super::{output, progress};
+use super::{output, progress, words};
 use crate::chart;
 use crate::cli::Output;
 use crate::compare::Comparison;
@@ -75,7 +75,7 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
         threads: args.threads.unwrap_or_else(cores),
         details: !assertions.is_empty()
             || exports.iter().any(|(kind, _)| matches!(kind, Kind::Json | Kind::Csv | Kind::Html)),
-        command: command(words),
+        command: words::that_decide(words),
     };
     let report = match args.engine {
         EngineArg::Flat => comparison.run(&trace),
@@ -103,22 +103,6 @@ fn hold(assertions: &[report::Assertion], report: &Report) -> Result<()> {
         }
     }
     if broken.is_empty() { Ok(()) } else { Err(Error::Assertion(broken.join("\n"))) }
-}
-
-/// The words that give this report again: the program by its name, wherever it lies, and no word that only says where
-/// output goes or how many threads work, so that the report is the same for all of these.
-fn command(words: &[OsString]) -> Vec<String> {
-    let mut kept = vec!["rlsim".to_owned()];
-    let mut words = words.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).peekable();
-    while let Some(word) = words.next() {
-        match word.split_once('=').map_or(word.as_str(), |(option, _)| option) {
-            "--no-chart" => {}
-            "--threads" => drop(words.next_if(|_| !word.contains('='))),
-            "--export" => while words.next_if(|next| next == "-" || !next.starts_with('-')).is_some() {},
-            _ => kept.push(word),
-        }
-    }
-    kept
 }
 
 fn cores() -> NonZeroUsize {

@@ -1,6 +1,5 @@
 //! The outputs of the commands that advise: `--export` paths opened before the work, and written after it.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::output::{self, Output};
@@ -81,9 +80,4 @@ fn open(path: &Path, knows: &[Kind]) -> Result<(Kind, Option<Output>)> {
         )));
     };
     Ok((kind, if stdout { None } else { Some(Output::create(path)?) }))
-}
-
-/// The words of the command line, as a report records them.
-pub(super) fn command(words: &[OsString]) -> Vec<String> {
-    words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }

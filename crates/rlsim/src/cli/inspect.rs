@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::files::{Files, Kind, command};
+use super::files::{Files, Kind};
+use super::words;
 use super::{output, progress};
 use crate::error::Result;
 use crate::generate::units::Span;
@@ -40,7 +41,7 @@ pub(super) fn run(args: InspectArgs, words: &[OsString]) -> Result<()> {
     }
     let refused = inspect::refused(&inputs, &options, &trace, args.status_column.as_deref());
     let window = args.window.0.max(1);
-    let inspection = inspect::inspect(&trace, window, refused, command(words));
+    let inspection = inspect::inspect(&trace, window, refused, words::that_decide(words));
     if !files.take_stdout() {
         output::print(&inspect::text(&inspection))?;
     }

@@ -12,6 +12,7 @@ mod output;
 mod progress;
 mod recommend;
 mod sweep;
+mod words;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use clap::Args;
 use ratelimit_core::Quota;
 
-use super::files::{Files, Kind, command};
+use super::files::{Files, Kind};
 use super::sweep::{cores, unique};
+use super::words;
 use super::{inspect, output};
 use crate::error::{Error, Result};
 use crate::generate::units::Span;
@@ -92,7 +93,7 @@ pub(super) fn run(args: RecommendArgs, words: &[OsString]) -> Result<()> {
         algorithms: if args.algorithm.is_empty() { Algorithm::ALL.to_vec() } else { unique(&args.algorithm) },
         fit_millionths: args.fit,
         threads: args.threads.unwrap_or_else(cores),
-        command: command(words),
+        command: words::that_decide(words),
     };
     let refused = inspection::refused(&inputs, &options, &trace, args.status_column.as_deref());
     let looked_at = inspection::inspect(&trace, window_ns, refused, Vec::new());

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::args::ByArg;
-use super::files::{Files, Kind, command};
+use super::files::{Files, Kind};
+use super::words;
 use super::{inspect, output};
 use crate::chart;
 use crate::error::{Error, Result};
@@ -57,7 +58,7 @@ pub(super) fn run(args: SweepArgs, words: &[OsString]) -> Result<()> {
     for note in &trace.facts.notes {
         output::talk(&format!("note: {note}"));
     }
-    let sweep = sweep::sweep(&trace, &grid, args.threads.unwrap_or_else(cores), command(words))?;
+    let sweep = sweep::sweep(&trace, &grid, args.threads.unwrap_or_else(cores), words::that_decide(words))?;
     if !files.take_stdout() {
         output::print(&sweep::table(&sweep))?;
     }

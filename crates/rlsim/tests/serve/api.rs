@@ -125,7 +125,7 @@ fn the_page_needs_nothing_from_elsewhere() {
     let server = Running::tutorial();
     let page = get(server.address, "/");
     assert_eq!(page.field("content-type"), "text/html; charset=utf-8");
-    for path in ["/page.css", "/page.js", "/picture.js"] {
+    for path in ["/page.css", "/page.js", "/picture.js", "/playground.js"] {
         let file = get(server.address, path);
         assert_eq!(file.status, 200, "{path}");
         assert!(page.text().contains(&path[1..]) || path == "/picture.js");
