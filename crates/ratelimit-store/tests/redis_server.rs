@@ -350,6 +350,34 @@ fn a_client_takes_little_memory() {
     }
 }
 
+/// The rights that `docs/redis.md` names are enough, and on other keys there are none.
+#[test]
+#[ignore = "needs redis-server"]
+fn a_user_needs_few_rights() {
+    let server = Server::start(&[]);
+    let rights = ["EVALSHA", "EVAL", "TIME", "GET", "SET", "DEL", "GETRANGE", "SETRANGE", "STRLEN", "PEXPIRE"];
+    let mut user = redis::cmd("ACL");
+    user.arg("SETUSER").arg("limiter").arg("on").arg(">secret").arg("~{rl:*");
+    for right in rights {
+        user.arg(format!("+{}", right.to_lowercase()));
+    }
+    user.exec(&mut server.admin()).unwrap();
+    run(async {
+        let url = format!("redis://limiter:secret@127.0.0.1:{}", server.port());
+        for text in EACH {
+            let limiter = patient(text).connect(&url).unwrap();
+            assert!(limiter.check("a").await.unwrap().is_allowed(), "{text}");
+            limiter.charge("a", 9).await.unwrap();
+            limiter.refund("a", 1).await.unwrap();
+            limiter.reset("a").await.unwrap();
+            let other = patient(text).prefix("other").connect(&url).unwrap();
+            assert!(matches!(other.check("a").await.unwrap_err(), SharedError::Server(_)), "{text}");
+        }
+        let long = patient("sliding-log:100000/1h").connect(&url).unwrap();
+        long.check_many(&[("log", 1); 200]).await.into_iter().for_each(|answer| drop(answer.unwrap()));
+    });
+}
+
 #[test]
 #[ignore = "needs redis-server"]
 fn it_is_a_backend() {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 #[path = "../../../fuzz/src/readers.rs"]
+#[expect(unreachable_pub, reason = "the fuzz targets use the same file through a crate")]
 mod readers;
 
 /// Runs a check on every file of a folder; how many there were.

@@ -26,6 +26,32 @@ pub(crate) const FAULTS: [Fault; 7] = [
     Fault { name: "memory full (noeviction) for 1 s", losses: 0, run: memory_full },
 ];
 
+/// A master dies and its replica takes over.
+#[cfg(feature = "redis-cluster")]
+pub(crate) const FAILOVER: Fault =
+    Fault { name: "master of a cluster killed, replica promoted", losses: 1, run: failover };
+
+#[cfg(feature = "redis-cluster")]
+fn failover() -> Outcome {
+    let cluster = super::cluster::Cluster::start();
+    let urls = cluster.urls();
+    let cluster = Arc::new(Mutex::new(cluster));
+    let broken = Arc::clone(&cluster);
+    let connect = || {
+        let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+        SharedLimiter::builder(policy(POLICY)).connect_cluster(&urls).unwrap()
+    };
+    under_load(connect, move |tally| {
+        let mut cluster = broken.lock().unwrap();
+        tally.until_shared(500);
+        let master = cluster.master_of(b"{rl:client-0}");
+        cluster.nodes[master].kill();
+        tally.until_local(100);
+        cluster.until_promoted(master);
+        tally.until_shared(1000);
+    })
+}
+
 fn connect(port: u16) -> SharedLimiter {
     SharedLimiter::builder(policy(POLICY)).connect(&format!("redis://127.0.0.1:{port}")).unwrap()
 }

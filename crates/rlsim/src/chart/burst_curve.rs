@@ -11,7 +11,7 @@ use super::svg;
 use super::text::{Size, shorten, width};
 use crate::error::Result;
 use crate::recommend::{CurveLevel, Recommendation, sentences, share};
-use crate::report::{count, duration, quota, short_count};
+use crate::report::{count, quota, short_count};
 
 const LEFT: i32 = 880;
 const RIGHT: i32 = 8500;
@@ -37,10 +37,10 @@ pub fn burst_curve(it: &Recommendation) -> Result<String> {
     let y = Scale::new((0, most_burst), (top + PLOT, top));
     canvas.text("smallest burst, units", (MARGIN, top - 190), Anchor::Start, Type::HEADING)?;
     axes(&mut canvas, it, (x, most_rate), (y, most_burst), top)?;
-    for (i, level) in it.curve.levels.iter().enumerate().rev() {
+    for level in &it.curve.levels {
         let line: Vec<(i32, i32)> =
             it.curve.rates.iter().zip(&level.bursts).map(|(rate, burst)| (x.at(*rate), y.at(*burst))).collect();
-        canvas.line(line, if i + 1 == it.curve.levels.len() { 24 } else { 16 }, ink(i))?;
+        canvas.line(line, if level.kept_millionths == 1_000_000 { 24 } else { 20 }, ink(level))?;
     }
     place_labels(&mut canvas, it, y, top)?;
     mark(&mut canvas, it, (x, y), top)?;
@@ -54,22 +54,28 @@ fn title(it: &Recommendation) -> String {
     format!("{policy}: {}", it.promise.words())
 }
 
-fn ink(level: usize) -> Ink {
-    Ink::Curve([4, 3, 0, 1][level % 4])
+/// All clients are the line that is not broken.
+fn ink(level: &CurveLevel) -> Ink {
+    Ink::Curve(match level.kept_millionths {
+        1_000_000 => 1,
+        999_000.. => 2,
+        990_000.. => 3,
+        _ => 4,
+    })
 }
 
 /// What a line keeps, in words.
 fn keeps(it: &Recommendation, level: &CurveLevel) -> String {
     match (it.by, level.kept_millionths) {
         ("global", _) => "refuses nothing".into(),
-        (_, 1_000_000) => "limits nobody".into(),
+        (_, 1_000_000) => "all clients".into(),
         (_, kept) => format!("{} of clients", share(kept)),
     }
 }
 
 fn legend(it: &Recommendation) -> Vec<super::page::Entry> {
-    let lines = it.curve.levels.iter().enumerate();
-    lines.map(|(i, level)| (ink(i), Sample::Line(22), keeps(it, level))).collect()
+    let lines = it.curve.levels.iter();
+    lines.map(|level| (ink(level), Sample::Line(22), keeps(it, level))).collect()
 }
 
 /// The pair of the bucket among the answers: the recommended one, or else the token bucket's.
@@ -95,7 +101,8 @@ fn axes(
         canvas.line(vec![(x.at(tick), top + PLOT), (x.at(tick), top + PLOT + 50)], 8, Ink::Grey)?;
         canvas.text(&short_count(tick), (x.at(tick), top + PLOT + 190), Anchor::Middle, Type::QUIET)?;
     }
-    let caption = format!("rate, units per {}", duration(it.window_ns));
+    // `1 per minute` without its number.
+    let caption = format!("rate, units {}", quota(1, it.window_ns).trim_start_matches("1 "));
     canvas.text(&caption, (i32::midpoint(LEFT, RIGHT), top + PLOT + 400), Anchor::Middle, Type::QUIET)
 }
 

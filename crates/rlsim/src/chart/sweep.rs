@@ -205,10 +205,10 @@ fn trade_off(canvas: &mut Canvas<'_>, sweep: &Sweep, top: i32) -> Result<()> {
     }
     let mut taken: Vec<(i32, i32, i32, i32)> = Vec::new();
     let mut named: Vec<((i32, i32), String)> = Vec::new();
-    for (curve, knee) in sweep.curves.iter().filter_map(|curve| curve.knee.map(|knee| (curve, knee))) {
+    for knee in sweep.curves.iter().filter_map(|curve| curve.knee) {
         let (px, py) = place(&knee);
         let (from, to) = ((px - 50, py - 50), (px + 50, py + 50));
-        canvas.line(vec![from, (to.0, from.1), to, (from.0, to.1), from], 14, ink(curve.algorithm))?;
+        canvas.line(vec![from, (to.0, from.1), to, (from.0, to.1), from], 14, Ink::Black)?;
         let name = &sweep.points[knee].policy;
         // Curves that lie on each other have one label.
         match named.iter_mut().find(|(at, _)| *at == (px, py)) {

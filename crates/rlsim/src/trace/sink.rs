@@ -8,6 +8,7 @@ use super::options::{OnError, ReadOptions, TimeUnit};
 use super::order::{Disorder, in_order_of_appearance, permuted, resolution_ns, stable_order};
 use super::plan::Plan;
 use super::record::{Bad, Field, Parsed, Place, Record, When, Why, shown};
+use super::stream::{EVENTS, Stream};
 use super::time_text::{parse, parse_pair};
 use super::times::Times;
 use super::units::{duration_nanos, whole_units};
@@ -33,6 +34,22 @@ pub(crate) struct Sink<'o> {
     bad_shown: Vec<String>,
     /// Events whose client is empty or `-`.
     unnamed: u64,
+    /// Names handed over in batches.
+    handed: usize,
+    /// Where events go instead of being kept.
+    stream: Option<Stream<'o>>,
+}
+
+/// What a worker read of a part of an input.
+pub(crate) struct Batch {
+    times: Times,
+    client: Vec<u32>,
+    cost: Vec<u64>,
+    /// Clients that the worker met for the first time.
+    names: Vec<Box<[u8]>>,
+    facts: Facts,
+    bad_shown: Vec<String>,
+    unnamed: u64,
 }
 
 impl<'o> Sink<'o> {
@@ -51,7 +68,14 @@ impl<'o> Sink<'o> {
             has_client: false,
             bad_shown: Vec::new(),
             unnamed: 0,
+            handed: 0,
+            stream: None,
         })
+    }
+
+    /// A sink that hands events on in blocks instead of keeping them.
+    pub(crate) fn streaming(options: &'o ReadOptions, stream: Stream<'o>) -> Result<Self> {
+        Ok(Sink { stream: Some(stream), ..Sink::new(options)? })
     }
 
     /// Starts another input.
@@ -129,6 +153,11 @@ impl<'o> Sink<'o> {
 
     fn row(&mut self) -> Result<()> {
         self.facts.rows += 1;
+        self.within_rows()?;
+        self.flow(false)
+    }
+
+    fn within_rows(&self) -> Result<()> {
         match self.options.max_rows {
             Some(most) if self.facts.rows > most => Err(Error::failed(format!(
                 "{}: more than {most} records, the limit set with --max-rows; raise it, or read fewer files",
@@ -176,6 +205,112 @@ impl<'o> Sink<'o> {
         Ok(())
     }
 
+    /// Hands on what has come in, if that is a whole block or the end.
+    fn flow(&mut self, end: bool) -> Result<()> {
+        if self.stream.is_none() || (self.client.len() < EVENTS && !end) {
+            return Ok(());
+        }
+        let finished = std::mem::take(&mut self.times).finish();
+        self.times = finished.next;
+        self.facts.notes.extend(finished.notes);
+        let (mut at, mut starts) = (finished.at, finished.starts);
+        self.drop_beyond(&mut at, &mut starts, &finished.beyond)?;
+        let Some(stream) = &mut self.stream else { return Ok(()) };
+        let handed_on = stream.hand_on(&self.input, &at, &self.client, &self.cost);
+        self.client.clear();
+        self.cost.clear();
+        handed_on
+    }
+
+    /// Hands on the last block.
+    pub(crate) fn finish_stream(mut self) -> Result<(Vec<Box<[u8]>>, Facts)> {
+        self.flow(true)?;
+        self.explain_bad();
+        if self.facts.events == 0 {
+            return Err(self.nothing());
+        }
+        self.explain_unnamed();
+        self.facts.resolution_ns = self.stream.as_ref().map_or(0, Stream::resolution_ns);
+        Ok((self.clients.into_names(), self.facts))
+    }
+
+    fn explain_unnamed(&mut self) {
+        if self.unnamed > 0 {
+            self.facts.notes.push(format!("{} events have an empty client (nothing or -)", self.unnamed));
+        }
+    }
+
+    /// Whether the input has shown what its times are, so that workers can go on with it. A stream decides the unit now, since its
+    /// blocks cannot wait for the whole column.
+    pub(crate) fn settle(&mut self) -> Result<bool> {
+        self.flow(true)?;
+        Ok(self.times.is_settled())
+    }
+
+    /// A sink for a part of this input on another thread.
+    pub(crate) fn worker(&self) -> Sink<'o> {
+        Sink {
+            options: self.options,
+            zone: self.zone.clone(),
+            times: self.times.worker(),
+            clients: ClientNames::new(self.options),
+            client: Vec::new(),
+            cost: Vec::new(),
+            facts: Facts::default(),
+            input: self.input.clone(),
+            duration_unit: self.duration_unit,
+            has_client: self.has_client,
+            bad_shown: Vec::new(),
+            unnamed: 0,
+            handed: 0,
+            stream: None,
+        }
+    }
+
+    /// What came in since the last batch; the clients stay known.
+    pub(crate) fn take_batch(&mut self) -> Batch {
+        let next = self.times.worker();
+        let names = self.clients.names()[self.handed..].to_vec();
+        self.handed += names.len();
+        Batch {
+            times: std::mem::replace(&mut self.times, next),
+            client: std::mem::take(&mut self.client),
+            cost: std::mem::take(&mut self.cost),
+            names,
+            facts: std::mem::take(&mut self.facts),
+            bad_shown: std::mem::take(&mut self.bad_shown),
+            unnamed: std::mem::take(&mut self.unnamed),
+        }
+    }
+
+    /// Adds a worker's batch. `seen` holds the indices here of the clients that the worker knows.
+    pub(crate) fn absorb(&mut self, batch: Batch, seen: &mut Vec<u32>) -> Result<()> {
+        let too_many = || Error::failed(Why::TooManyClients.to_string());
+        for name in &batch.names {
+            // Names of a worker have their normal form already.
+            seen.push(self.clients.index_of_normal(name).ok_or_else(too_many)?);
+        }
+        let before = self.client.len();
+        self.client.extend(batch.client.iter().map(|&c| seen[c as usize]));
+        if !batch.cost.is_empty() || !self.cost.is_empty() {
+            self.cost.resize(before, 1);
+            self.cost.extend_from_slice(&batch.cost);
+            self.cost.resize(self.client.len(), 1);
+        }
+        self.times.absorb(batch.times);
+        let facts = batch.facts;
+        self.facts.rows += facts.rows;
+        self.facts.events += facts.events;
+        self.facts.bad += facts.bad;
+        self.facts.blank += facts.blank;
+        self.facts.skipped += facts.skipped;
+        self.unnamed += batch.unnamed;
+        let room = SHOWN.saturating_sub(self.bad_shown.len());
+        self.bad_shown.extend(batch.bad_shown.into_iter().take(room));
+        self.within_rows()?;
+        self.flow(false)
+    }
+
     /// Sorts, and hands over the columns.
     pub(crate) fn finish(mut self) -> Result<Trace> {
         let finished = std::mem::take(&mut self.times).finish();
@@ -199,11 +334,9 @@ impl<'o> Sink<'o> {
             self.client = permuted(&self.client, &order);
             self.cost = if self.cost.is_empty() { Vec::new() } else { permuted(&self.cost, &order) };
         }
+        self.explain_unnamed();
         let names = in_order_of_appearance(&mut self.client, self.clients.into_names());
         self.facts.resolution_ns = resolution_ns(&at);
-        if self.unnamed > 0 {
-            self.facts.notes.push(format!("{} events have an empty client (nothing or -)", self.unnamed));
-        }
         let cost = if self.cost.is_empty() { Costs::Unit } else { Costs::Each(self.cost) };
         Ok(Trace { at, client: self.client, cost, names, facts: self.facts })
     }
@@ -221,8 +354,9 @@ impl<'o> Sink<'o> {
         if self.options.on_error == OnError::Fail {
             return Err(Error::failed(format!("{message} (--time-unit names another unit)")));
         }
-        self.bad_shown.truncate(SHOWN - 1);
-        self.bad_shown.push(message);
+        if self.bad_shown.len() < SHOWN {
+            self.bad_shown.push(message);
+        }
         self.facts.events -= count;
         self.facts.bad += count;
         for start in starts {

@@ -202,6 +202,7 @@ fn strategy_json(this: &Compared) -> Value {
         "store_operations_per_second": outcome.per_second(outcome.store_operations),
         "messages_per_second": outcome.per_second(outcome.messages), "hottest_slot_per_second": outcome.hottest,
         "added_latency_ns": { "p50": outcome.latency[0], "p99": outcome.latency[1] },
+        "events": outcome.events,
         "exposure_units": outcome.exposure.and_then(|units| i64::try_from(units).ok()),
         "series": { "bin_ns": outcome.bin_ns, "units": outcome.series, "exact_units": outcome.exact_series },
     })
