@@ -11,6 +11,8 @@ mod left_out;
 mod output;
 mod progress;
 mod recommend;
+#[cfg(feature = "redis")]
+mod redis_engine;
 mod sweep;
 mod words;
 
