@@ -5,7 +5,7 @@ use proptest::test_runner::TestCaseResult;
 
 use crate::check::check;
 use crate::model::{Model, PolicyModel};
-use crate::strategy::{Family, traces};
+use crate::strategy::{Family, crowds, traces};
 use crate::subject::{Subject, Ticked};
 use crate::trace::{Call, Trace};
 
@@ -15,8 +15,14 @@ use crate::trace::{Call, Trace};
 /// With the counterexample, where it does not.
 pub fn equals_model<S: Subject>(subject: &S, family: Family) {
     let domain = subject.domain();
-    if family.is_within(&domain) {
-        check("proptest-regressions/equals_model.txt", 1, &traces(domain, family), |trace| {
+    if !family.is_within(&domain) {
+        return;
+    }
+    check("proptest-regressions/equals_model.txt", 1, &traces(domain, family), |trace| {
+        trace_equals_model(subject, &trace)
+    });
+    if let Family::Only(kind) = family {
+        check("proptest-regressions/equals_model_crowds.txt", 4, &crowds(domain, kind), |trace| {
             trace_equals_model(subject, &trace)
         });
     }
@@ -32,7 +38,7 @@ pub fn trace_equals_model<S: Subject>(subject: &S, trace: &Trace) -> TestCaseRes
     let mut model = PolicyModel::new(&trace.policy);
     for (i, op) in trace.ops.iter().enumerate() {
         let told = || format!("call {i}, {op:?}, of {trace:?}");
-        let expected = op.run_model(&mut model);
+        let expected = op.run_model(&mut model).map(|answer| client.saturated(answer));
         if let (true, Call::Decide(cost)) = (can.peek, &op.call) {
             prop_assert_eq!(Some(client.peek(op.at, *cost)), expected, "peek before {}", told());
         }

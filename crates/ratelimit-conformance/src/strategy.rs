@@ -9,6 +9,7 @@ use proptest::prelude::*;
 
 pub use quotas::{Family, policy, rule, small_rule};
 
+use crate::spec::{Kind, PolicySpec, RuleSpec};
 use crate::subject::Domain;
 use crate::trace::{Call, Op, Trace};
 use steps::{Step, resolve, step};
@@ -22,15 +23,26 @@ pub fn traces(domain: Domain, family: Family) -> BoxedStrategy<Trace> {
 }
 
 /// Traces of requests alone.
-pub fn requests(domain: Domain, policies: BoxedStrategy<crate::spec::PolicySpec>) -> BoxedStrategy<Trace> {
+pub fn requests(domain: Domain, policies: BoxedStrategy<PolicySpec>) -> BoxedStrategy<Trace> {
     let steps = prop::collection::vec(steps::request(), 1..40);
     (policies, start(domain), steps)
         .prop_map(move |(policy, start, steps)| resolve(domain, policy, start, &steps))
         .boxed()
 }
 
+/// Many requests within a window, so that much has to be remembered, and large ones when a part of it has expired.
+pub fn crowds(domain: Domain, kind: Kind) -> BoxedStrategy<Trace> {
+    let quota = (8..=24_u64.min(domain.most_units).max(8), 20..=60_u64.min(domain.longest_window).max(20));
+    let steps = prop::collection::vec(steps::crowding_request(), 20..60);
+    (quota, steps)
+        .prop_map(move |((limit, window), steps)| {
+            resolve(domain, PolicySpec::from(RuleSpec::new(kind, limit, window)), 0, &steps)
+        })
+        .boxed()
+}
+
 /// Requests of one unit each, with gaps that make sense for small windows.
-pub fn unit_requests(domain: Domain, policies: BoxedStrategy<crate::spec::PolicySpec>) -> BoxedStrategy<Trace> {
+pub fn unit_requests(domain: Domain, policies: BoxedStrategy<PolicySpec>) -> BoxedStrategy<Trace> {
     requests(domain, policies)
         .prop_map(|mut trace| {
             for op in &mut trace.ops {
@@ -44,11 +56,11 @@ pub fn unit_requests(domain: Domain, policies: BoxedStrategy<crate::spec::Policy
 }
 
 /// What a client does at or after an instant: calls to be continued with, resolved when the instant is known.
-pub fn continuations(domain: Domain) -> BoxedStrategy<Continuation> {
-    prop::collection::vec(steps::request(), 1..12).prop_map(move |steps| Continuation { domain, steps }).boxed()
+pub fn continuations(domain: Domain, family: Family) -> BoxedStrategy<Continuation> {
+    prop::collection::vec(step(domain, family), 1..12).prop_map(move |steps| Continuation { domain, steps }).boxed()
 }
 
-/// Requests at or after an instant that is not known yet.
+/// Calls at or after an instant that is not known yet.
 #[derive(Debug, Clone)]
 pub struct Continuation {
     domain: Domain,
@@ -56,8 +68,8 @@ pub struct Continuation {
 }
 
 impl Continuation {
-    /// The requests, none of them before `from`.
-    pub(crate) fn from(&self, policy: &crate::spec::PolicySpec, from: u64) -> Vec<Op> {
+    /// The calls, none of them before `from`.
+    pub(crate) fn from(&self, policy: &PolicySpec, from: u64) -> Vec<Op> {
         let mut ops = resolve(self.domain, policy.clone(), from, &self.steps).ops;
         for op in &mut ops {
             op.at = op.at.max(from);

@@ -6,17 +6,17 @@
 //! tests each of them on every algorithm and every implementation (this crate, the store, Redis).
 //!
 //! 1. **Refusals are free.** A denial or a `Never` changes nothing. So does cost 0, which is always allowed, without
-//!    delay.
+//!    delay. (Also of a state that another policy made, which counts as fresh where it is of another form.)
 //! 2. **`retry_after` is exact.** Alone, the same cost is allowed at `now + retry_after` and not 1 ns earlier.
 //! 3. **`remaining` is exact.** That many units would be allowed now, and one more would not.
 //! 4. **`reset_after` is exact.** After it the state is fresh, and 1 ns earlier it is not.
 //! 5. **Time may step back.** The effective time is the later of `now` and the time recorded in the state (the window
 //!    start for fixed window and sliding counter, the newest entry of the log, the last charge of a bucket; a state
 //!    with nothing used records none). For one state, what is allowed at t is allowed at every later t.
-//! 6. **No input panics, overflows or wraps.** Durations saturate at [`Nanos::MAX`]; instants beyond it count as the
-//!    integers they are.
+//! 6. **No input panics, overflows or wraps.** Durations saturate at [`Nanos::MAX`], which says "at least"; instants
+//!    beyond it count as the integers they are.
 //! 7. **A fresh state and a forgotten client are the same.** `is_fresh(state, now)` implies answers equal to those of a
-//!    fresh state at every time from `now` on.
+//!    fresh state at every time from `now` on, whatever is called then.
 //! 8. **Monotonicity.** A larger cost never turns a denial into an admission; with unit costs, a larger burst or limit
 //!    never admits less of a trace.
 //! 9. **The bound of each algorithm's file holds on every trace, and a constructed trace reaches it.**
@@ -73,12 +73,12 @@ pub trait Algorithm {
     fn is_fresh(&self, state: &Self::State, now: Nanos) -> bool;
 
     /// The state for this policy of a client whose state under the policy `old` is `state`: a live change of the
-    /// quota. What was used stays used (in a bucket rounded up to the new parts), and time idle until `now` has
-    /// earned at the old rate.
+    /// quota. What was used stays used (in a bucket rounded up to the new parts; a sliding log keeps the instants, of which
+    /// a shorter window counts fewer), and time idle until `now` has earned at the old rate.
     #[must_use]
     fn migrate(&self, old: &Self, state: &Self::State, now: Nanos) -> Self::State;
 
-    /// Bytes that the state takes, those behind a pointer included.
+    /// Bytes that the state takes, those behind a pointer included, room that a list keeps to grow into aside.
     fn state_bytes(&self, state: &Self::State) -> usize {
         core::mem::size_of_val(state)
     }

@@ -28,7 +28,9 @@
 //!
 //! At most `B + floor(L*T/W)` units in a span T: the level is within 0 and B; it rises by every admitted unit and falls
 //! by L/W a nanosecond at most, so the units admitted in T are at most what it fell plus B. Reached by B units at
-//! once and then each unit at the instant it becomes available. Checked in the conformance crate (`bounds`).
+//! once and then each unit at the instant it becomes available: at every T if no refill is lost at the brim, that is if
+//! `L' + W' - 1 <= B*W'` for the reduced fraction L'/W' (B >= 2 is enough while L <= W). Checked in the conformance crate
+//! (`bounds`).
 //!
 //! # Rounding
 //!

@@ -21,6 +21,7 @@
 //! | limits shared by servers | [`Limit::on`] |
 //! | gRPC | [`grpc`] |
 //! | what the fields mean | [`headers`] |
+//! | a client that obeys them | [`client`] |
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 #![allow(clippy::cast_possible_truncation, reason = "each narrowing cast has the reason why it is exact beside it")]
@@ -29,6 +30,7 @@ mod ask;
 mod body;
 mod build_error;
 mod builder;
+pub mod client;
 mod decided;
 mod engine;
 mod few;

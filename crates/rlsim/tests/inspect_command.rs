@@ -35,7 +35,7 @@ fn shared(name: &str) -> Option<PathBuf> {
 fn an_access_log_with_refusals_tells_of_them() {
     let folder = tempfile::tempdir().expect("a folder");
     let line = |i: u32| {
-        let (minute, second, status) = (i / 60 % 60, i % 60, if i % 50 == 0 { 429 } else { 200 });
+        let (minute, second, status) = (i / 60 % 60, i % 60, if i.is_multiple_of(50) { 429 } else { 200 });
         format!(
             "10.0.0.{} - - [17/May/2015:10:{minute:02}:{second:02} +0000] \"GET / HTTP/1.1\" {status} 5 \"-\" \"-\"\n",
             i % 150

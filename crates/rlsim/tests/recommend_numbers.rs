@@ -142,7 +142,8 @@ proptest! {
         let peaks: Vec<u64> = clients(&grouped).map(|client| client.sliding_log(window)).collect();
         let mut sorted = peaks.clone();
         sorted.sort_unstable();
-        let rank = (sorted.len() as u64 * millionths.max(1)).div_ceil(1_000_000).max(1) as usize - 1;
+        let hundredths = usize::try_from(percent).unwrap();
+        let rank = (sorted.len() * hundredths).div_ceil(100).max(1) - 1;
         let holds = |policy: &Policy| {
             let limited = |client: usize| {
                 let range = grouped.starts[client]..grouped.starts[client + 1];

@@ -3,10 +3,14 @@
 use std::path::Path;
 
 #[path = "../../../fuzz/src/readers.rs"]
+#[expect(unreachable_pub, reason = "the fuzz targets use the same file through a crate")]
 mod readers;
 
+/// What a fuzz target does with its input.
+type Check = fn(&[u8]);
+
 /// Runs a check on every file of a folder; how many there were.
-fn run(folder: impl AsRef<Path>, check: fn(&[u8])) -> usize {
+fn run(folder: impl AsRef<Path>, check: Check) -> usize {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     for file in &files {
@@ -23,7 +27,7 @@ fn run(folder: impl AsRef<Path>, check: fn(&[u8])) -> usize {
 
 #[test]
 fn corpora_of_the_readers() {
-    let checks: [(&str, fn(&[u8])); 5] = [
+    let checks: [(&str, Check); 5] = [
         ("any", readers::any),
         ("delimited", readers::delimited),
         ("lines", readers::lines),

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use ratelimit_core::Decision;
 
-use super::{on_traces, remaining};
+use super::{after, on_traces, remaining};
 use crate::strategy::Family;
 use crate::subject::Subject;
 use crate::trace::{Call, Trace};
@@ -21,7 +21,7 @@ pub fn law_2<S: Subject>(subject: &S, family: Family) {
         prop_assert!(wait > 0, "a denial that may be retried at once: call {calls} of {trace:?}");
         let allowed_at =
             |at: u64| trace.replay(subject, calls).is_none_or(|mut client| client.decide(at, cost).is_allowed());
-        if let Some(at) = now.checked_add(wait).filter(|at| *at <= latest) {
+        if let Some(at) = after(now, retry_after).filter(|at| *at <= latest) {
             prop_assert!(allowed_at(at), "denied at now + {wait}: call {calls} of {trace:?}");
         }
         if let Some(at) = now.checked_add(wait - 1).filter(|at| *at <= latest) {
@@ -79,7 +79,7 @@ pub fn law_4<S: Subject>(subject: &S, family: Family) {
             let says = domain.can.is_fresh.then(|| client.is_fresh(at));
             Some((remaining(client.decide(at, 0)) == capacity, says))
         };
-        if let Some((full, says)) = now.checked_add(wait).filter(|at| *at <= domain.latest).and_then(is_fresh) {
+        if let Some((full, says)) = after(now, reset_after).filter(|at| *at <= domain.latest).and_then(is_fresh) {
             prop_assert!(full && says != Some(false), "not fresh after {wait}: after call {calls} of {trace:?}");
         }
         if wait == 0 {

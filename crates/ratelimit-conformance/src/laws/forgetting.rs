@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use ratelimit_core::Decision;
 
-use super::QUARTER;
+use super::{QUARTER, after};
 use crate::check::check;
 use crate::strategy::{Family, continuations, traces};
 use crate::subject::{Subject, Ticked};
@@ -17,13 +17,13 @@ pub fn law_7<S: Subject>(subject: &S, family: Family) {
     if !family.is_within(&domain) {
         return;
     }
-    let strategy = (traces(domain, family), continuations(domain));
+    let strategy = (traces(domain, family), continuations(domain, family));
     check("proptest-regressions/law_7.txt", QUARTER, &strategy, |(trace, then)| {
         let calls = trace.ops.len();
         let (now, policy) = (trace.time_after(calls), trace.policy_after(calls));
         let Some(mut used) = trace.replay(subject, calls) else { return Ok(()) };
         let Decision::Allowed { reset_after, .. } = used.decide(now, 0) else { return Ok(()) };
-        let Some(from) = now.checked_add(reset_after.get()).filter(|from| *from <= domain.latest) else {
+        let Some(from) = after(now, reset_after).filter(|from| *from <= domain.latest) else {
             return Ok(());
         };
         let Some(mut forgotten) = Ticked::new(subject, policy) else { return Ok(()) };

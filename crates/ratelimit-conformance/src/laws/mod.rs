@@ -22,7 +22,7 @@ pub use refusals::law_1;
 pub use time::law_5;
 
 use proptest::test_runner::TestCaseResult;
-use ratelimit_core::Decision;
+use ratelimit_core::{Decision, Nanos};
 
 use crate::check::check;
 use crate::strategy::{Family, traces};
@@ -43,6 +43,11 @@ fn on_traces<S: Subject>(
     if family.is_within(&domain) {
         check(regressions, QUARTER, &traces(domain, family), |trace| property(&trace));
     }
+}
+
+/// The instant after a wait. `None` beyond the last instant, and for the longest wait, which only says "at least".
+fn after(now: u64, wait: Nanos) -> Option<u64> {
+    if wait == Nanos::MAX { None } else { now.checked_add(wait.get()) }
 }
 
 /// What the answer says would remain.

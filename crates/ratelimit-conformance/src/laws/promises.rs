@@ -46,7 +46,7 @@ pub fn refund_undoes_its_charge<S: Subject>(subject: &S, family: Family) {
     if !domain.can.refund || !family.is_within(&domain) {
         return;
     }
-    let strategy = (traces(domain, family), continuations(domain), any::<u64>(), 0..=9_u64);
+    let strategy = (traces(domain, family), continuations(domain, family), any::<u64>(), 0..=9_u64);
     check("proptest-regressions/refund.txt", QUARTER, &strategy, |(trace, then, any_cost, small)| {
         let calls = trace.ops.len();
         let (now, policy) = (trace.time_after(calls), trace.policy_after(calls));

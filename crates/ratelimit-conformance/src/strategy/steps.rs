@@ -5,7 +5,7 @@ use ratelimit_core::{Decision, Nanos};
 
 use super::quotas::{Family, policy};
 use crate::model::{Model, PolicyModel};
-use crate::spec::PolicySpec;
+use crate::spec::{Kind, PolicySpec, RuleSpec};
 use crate::subject::Domain;
 use crate::trace::{Call, Op, Trace};
 
@@ -22,6 +22,8 @@ enum Act {
     Charge(Cost),
     Refund(Cost),
     Migrate(PolicySpec),
+    /// To the same policy with limits and bursts that are larger by this, or smaller.
+    Requota(i8),
 }
 
 /// When, seen from the call before.
@@ -66,6 +68,8 @@ fn gap() -> BoxedStrategy<Gap> {
         4 => offset().prop_map(Gap::Retry),
         3 => offset().prop_map(Gap::Reset),
         1 => any::<u64>().prop_map(Gap::Anywhere),
+        // Where products of time and rate reach the end of 64 bits.
+        1 => (56..=63_u32).prop_map(|bits| Gap::Later(1 << bits)),
     ]
     .boxed()
 }
@@ -87,6 +91,13 @@ pub(super) fn request() -> BoxedStrategy<Step> {
     (gap(), cost()).prop_map(|(gap, cost)| Step { gap, act: Act::Decide(cost) }).boxed()
 }
 
+/// A request of few units soon after the one before it, and sometimes a large one later.
+pub(super) fn crowding_request() -> BoxedStrategy<Step> {
+    let gap = prop_oneof![12 => (1..=3_u64).prop_map(Gap::Later), 1 => (10..=30_u64).prop_map(Gap::Later)];
+    let cost = prop_oneof![8 => (1..=2_u64).prop_map(Cost::Exactly), 1 => (4..=7_u64).prop_map(Cost::Eighths)];
+    (gap, cost).prop_map(|(gap, cost)| Step { gap, act: Act::Decide(cost) }).boxed()
+}
+
 /// Any call that the domain has; migrations stay within the family.
 pub(super) fn step(domain: Domain, family: Family) -> BoxedStrategy<Step> {
     let can = domain.can;
@@ -99,6 +110,7 @@ pub(super) fn step(domain: Domain, family: Family) -> BoxedStrategy<Step> {
     }
     if can.migrate {
         acts.push((1, policy(domain, family).prop_map(Act::Migrate).boxed()));
+        acts.push((1, (-3..=3_i8).prop_map(Act::Requota).boxed()));
     }
     (gap(), prop::strategy::Union::new_weighted(acts)).prop_map(|(gap, act)| Step { gap, act }).boxed()
 }
@@ -120,6 +132,16 @@ pub(super) fn resolve(domain: Domain, policy: PolicySpec, start: u64, steps: &[S
     Trace { policy, ops }
 }
 
+/// The same windows with other numbers of units.
+fn requota(policy: &PolicySpec, by: i8, most: u64) -> PolicySpec {
+    let changed = |units: u64| units.saturating_add_signed(by.into()).clamp(1, most);
+    let rules = policy.0.iter().map(|rule| match rule.kind {
+        Kind::Unlimited => *rule,
+        _ => RuleSpec { limit: changed(rule.limit), burst: changed(rule.burst), ..*rule },
+    });
+    PolicySpec(rules.collect())
+}
+
 impl Story {
     fn tell(&mut self, step: &Step) -> Op {
         let at = self.time(&step.gap).min(self.domain.latest);
@@ -128,14 +150,17 @@ impl Story {
             Act::Decide(cost) => Call::Decide(self.cost(cost)),
             Act::Charge(cost) => Call::Charge(self.cost(cost)),
             Act::Refund(cost) => Call::Refund(self.cost(cost)),
-            Act::Migrate(to) => {
-                self.policy.clone_from(to);
-                Call::Migrate(to.clone())
-            }
+            Act::Migrate(to) => self.migrate(to.clone()),
+            Act::Requota(by) => self.migrate(requota(&self.policy, *by, self.domain.most_units)),
         };
         let op = Op { at: self.now, call };
         self.last = op.run_model(&mut self.model).or(self.last);
         op
+    }
+
+    fn migrate(&mut self, to: PolicySpec) -> Call {
+        self.policy.clone_from(&to);
+        Call::Migrate(to)
     }
 
     fn time(&self, gap: &Gap) -> u64 {

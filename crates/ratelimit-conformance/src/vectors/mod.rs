@@ -1,6 +1,6 @@
 //! Vectors: what the tests of well-known limiters assert, restated as data in `vectors/`, and a runner.
 //!
-//! A vector passes, or it is listed in [`different`] with one of a closed list of reasons; a vector that is neither,
+//! A vector passes, or it is listed as different with one of a closed list of reasons; a vector that is neither,
 //! or that is listed and passes all the same, fails the run.
 
 mod config;

@@ -11,7 +11,7 @@ use super::svg;
 use super::text::{Size, shorten, width};
 use crate::error::Result;
 use crate::recommend::{CurveLevel, Recommendation, sentences, share};
-use crate::report::{count, duration, quota, short_count};
+use crate::report::{count, quota, short_count};
 
 const LEFT: i32 = 880;
 const RIGHT: i32 = 8500;
@@ -33,14 +33,16 @@ pub fn burst_curve(it: &Recommendation) -> Result<String> {
     let most_rate = it.curve.rates.last().copied().unwrap_or(1).max(1);
     let bursts = it.curve.levels.iter().flat_map(|level| &level.bursts).copied();
     let most_burst = bursts.chain(chosen(it).map(|(_, burst)| burst)).max().unwrap_or(1).max(1);
+    // Room for the words above the highest point.
+    let most_burst = most_burst.saturating_add(most_burst / 8).max(2);
     let x = Scale::new((0, most_rate), (LEFT, RIGHT));
     let y = Scale::new((0, most_burst), (top + PLOT, top));
     canvas.text("smallest burst, units", (MARGIN, top - 190), Anchor::Start, Type::HEADING)?;
     axes(&mut canvas, it, (x, most_rate), (y, most_burst), top)?;
-    for (i, level) in it.curve.levels.iter().enumerate().rev() {
+    for level in &it.curve.levels {
         let line: Vec<(i32, i32)> =
             it.curve.rates.iter().zip(&level.bursts).map(|(rate, burst)| (x.at(*rate), y.at(*burst))).collect();
-        canvas.line(line, if i + 1 == it.curve.levels.len() { 24 } else { 16 }, ink(i))?;
+        canvas.line(line, if level.kept_millionths == 1_000_000 { 24 } else { 20 }, ink(level))?;
     }
     place_labels(&mut canvas, it, y, top)?;
     mark(&mut canvas, it, (x, y), top)?;
@@ -54,22 +56,28 @@ fn title(it: &Recommendation) -> String {
     format!("{policy}: {}", it.promise.words())
 }
 
-fn ink(level: usize) -> Ink {
-    Ink::Curve([4, 3, 0, 1][level % 4])
+/// All clients are the line that is not broken.
+fn ink(level: &CurveLevel) -> Ink {
+    Ink::Curve(match level.kept_millionths {
+        1_000_000 => 1,
+        999_000.. => 2,
+        990_000.. => 3,
+        _ => 4,
+    })
 }
 
 /// What a line keeps, in words.
 fn keeps(it: &Recommendation, level: &CurveLevel) -> String {
     match (it.by, level.kept_millionths) {
         ("global", _) => "refuses nothing".into(),
-        (_, 1_000_000) => "limits nobody".into(),
+        (_, 1_000_000) => "all clients".into(),
         (_, kept) => format!("{} of clients", share(kept)),
     }
 }
 
 fn legend(it: &Recommendation) -> Vec<super::page::Entry> {
-    let lines = it.curve.levels.iter().enumerate();
-    lines.map(|(i, level)| (ink(i), Sample::Line(22), keeps(it, level))).collect()
+    let lines = it.curve.levels.iter();
+    lines.map(|level| (ink(level), Sample::Line(22), keeps(it, level))).collect()
 }
 
 /// The pair of the bucket among the answers: the recommended one, or else the token bucket's.
@@ -95,17 +103,29 @@ fn axes(
         canvas.line(vec![(x.at(tick), top + PLOT), (x.at(tick), top + PLOT + 50)], 8, Ink::Grey)?;
         canvas.text(&short_count(tick), (x.at(tick), top + PLOT + 190), Anchor::Middle, Type::QUIET)?;
     }
-    let caption = format!("rate, units per {}", duration(it.window_ns));
+    // `1 per minute` without its number.
+    let caption = format!("rate, units {}", quota(1, it.window_ns).trim_start_matches("1 "));
     canvas.text(&caption, (i32::midpoint(LEFT, RIGHT), top + PLOT + 400), Anchor::Middle, Type::QUIET)
 }
 
-/// A label at the right end of each line, from the lowest up, so that none is pushed off the page.
+/// A label at the right end of each line, kept apart and on the page. The lines lie above each other in the order of their
+/// shares.
 fn place_labels(canvas: &mut Canvas<'_>, it: &Recommendation, y: Scale, top: i32) -> Result<()> {
+    const APART: i32 = 170;
     let end = |level: &CurveLevel| y.at(level.bursts.last().copied().unwrap_or(0)) + 45;
-    let mut below = top + PLOT + 45 + 170;
-    for level in &it.curve.levels {
-        let place = end(level).min(below - 170);
-        below = place;
+    let mut places: Vec<i32> = Vec::new();
+    let mut above = top - APART + 45;
+    for level in it.curve.levels.iter().rev() {
+        above = end(level).max(above + APART);
+        places.push(above);
+    }
+    // Pushed past the bottom: push back up from there.
+    let mut below = top + PLOT + 45 + APART;
+    for place in places.iter_mut().rev() {
+        *place = (*place).min(below - APART);
+        below = *place;
+    }
+    for (level, place) in it.curve.levels.iter().rev().zip(places) {
         canvas.text(&keeps(it, level), (RIGHT + 60, place), Anchor::Start, Type::LABEL)?;
     }
     Ok(())
@@ -120,7 +140,8 @@ fn mark(canvas: &mut Canvas<'_>, it: &Recommendation, (x, y): (Scale, Scale), to
     let words = format!("{}, burst {}", quota(rate, it.window_ns), count(burst));
     let words = shorten(&words, RIGHT - LEFT, Size::Label, true);
     let at = ((px + 200).min(RIGHT - width(&words, Size::Label, true)), (py - 250).max(top + 120));
-    canvas.line(vec![(px + 60, py - 60), (at.0 - 40, at.1 - 40)], 6, Ink::Grey)?;
+    let foot = if at.0 > px { (at.0 - 40, at.1 - 40) } else { (px, at.1 + 40) };
+    canvas.line(vec![(px + 60, py - 60), foot], 6, Ink::Grey)?;
     canvas.text(&words, at, Anchor::Start, Type { size: Size::Label, bold: true, ink: Ink::Rimmed })
 }
 

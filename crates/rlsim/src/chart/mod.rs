@@ -11,7 +11,9 @@ mod curves;
 mod envelope;
 #[cfg(test)]
 mod gallery;
+mod grid;
 mod ink;
+mod lines;
 mod page;
 mod panel;
 #[cfg(feature = "png")]
@@ -28,6 +30,8 @@ mod traffic;
 pub use burst_curve::burst_curve;
 pub use comparison::{ComparisonChart, Panel, PeakMark, comparison};
 pub use envelope::envelope;
+pub use grid::{GridCell, GridChart, grid};
+pub use lines::{LinesChart, LinesPanel, lines};
 #[cfg(feature = "png")]
 pub use png::png;
 pub use ranked::ranked;

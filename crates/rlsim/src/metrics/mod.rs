@@ -166,7 +166,7 @@ impl PolicyMetrics {
         }
         self.envelope.observe(&self.scratch);
         let client = tally.client;
-        let peak = self.observe_windows(client);
+        let peak = self.observe_windows(client, tally.units_allowed);
         if client.is_some() {
             self.clients.set_last_peak(peak);
         }
@@ -178,12 +178,12 @@ impl PolicyMetrics {
     }
 
     /// One pass over the trailing window: its maximum, the time over the limit, the columns of the line.
-    fn observe_windows(&mut self, client: Option<u32>) -> u64 {
+    fn observe_windows(&mut self, client: Option<u32>, total: u128) -> u64 {
         let limit = self.scope.limit.map_or(u128::MAX, u128::from);
         let window = self.scope.shown_window();
         let mut best: Option<peak::Window> = None;
         let (excess, trailing) = (&mut self.excess, &mut self.trailing);
-        let mut line = trailing.begin();
+        let mut line = trailing.begin(total);
         admitted::segments(&self.scratch, window, |segment| {
             if segment.units > limit {
                 excess.push(segment.from, segment.until);

@@ -9,7 +9,6 @@ use super::promise::Promise;
 use super::{Task, by, policy};
 use crate::error::Result;
 use crate::sweep::{Algorithm, measure};
-use crate::trace::Trace;
 
 /// What a policy did on traffic that it was not fitted on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -28,14 +27,6 @@ pub struct Check {
     pub refused: u64,
     /// The most units let through in any window: for one client, or for all under a global limit.
     pub peak: u64,
-}
-
-/// The time of the first event of the rest, so that about this share of the events lies before it. `None` where one of the
-/// parts would be empty.
-pub(super) fn cut(trace: &Trace, fit_millionths: u64) -> Option<u64> {
-    let before = trace.at.len() as u128 * u128::from(fit_millionths) / 1_000_000;
-    let at = *trace.at.get(usize::try_from(before).ok()?)?;
-    (trace.at.first().is_some_and(|first| *first < at)).then_some(at)
 }
 
 /// Replays the rest alone, all clients fresh, and holds the promise against it.

@@ -1,9 +1,11 @@
-//! A part of a trace, with only the clients that are in it.
+//! Parts of a trace: without the attack, the first part to fit on, the rest to check on. Each has only the clients in it.
 
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::{Extent, Promise, Split, Task};
+use crate::error::{Error, Result};
 use crate::replay::Grouped;
 use crate::trace::{Costs, Facts, Trace};
 
@@ -56,10 +58,65 @@ impl Part {
         self.trace.at.is_empty()
     }
 
-    /// Last minus first event, in nanoseconds.
-    pub(super) fn span_ns(&self) -> u64 {
-        self.trace.at.last().zip(self.trace.at.first()).map_or(0, |(last, first)| last - first)
+    fn extent(&self) -> Extent {
+        Extent {
+            requests: self.trace.at.len() as u64,
+            clients: self.trace.names.len() as u64,
+            span_ns: self.trace.at.last().zip(self.trace.at.first()).map_or(0, |(last, first)| last - first),
+        }
     }
+}
+
+/// A trace without the attack, its first part, and the rest.
+#[derive(Debug)]
+pub(super) struct Parts {
+    pub(super) whole: Part,
+    pub(super) fit: Part,
+    /// What the fit has not seen, if there is any.
+    pub(super) rest: Option<Part>,
+    cut_ns: Option<u64>,
+}
+
+impl Parts {
+    /// Splits a trace as the task asks.
+    pub(super) fn of(trace: &Trace, task: &Task) -> Result<Self> {
+        let global = task.promise.is_global();
+        let attack = match task.promise {
+            Promise::Attack { from_ns, until_ns } => from_ns..until_ns,
+            _ => 0..0,
+        };
+        let normal = |at: u64| !attack.contains(&at);
+        let whole = Part::of(trace, global, |_, at| normal(at));
+        if !attack.is_empty() && (whole.is_empty() || whole.trace.at.len() == trace.at.len()) {
+            return Err(Error::usage(
+                "--attack: the interval holds all of the trace or none of it, expected a part (times as in the output of \
+                 inspect)",
+            ));
+        }
+        let split = cut(trace, task.fit_millionths).map(|cut| {
+            let fit = Part::of(trace, global, |_, at| normal(at) && at < cut);
+            (cut, fit, Part::of(trace, global, |_, at| normal(at) && at >= cut))
+        });
+        // With normal traffic on one side only there is nothing to fit on, or nothing to check on.
+        Ok(match split {
+            Some((cut, fit, rest)) if !fit.is_empty() && !rest.is_empty() => {
+                Parts { whole, fit, rest: Some(rest), cut_ns: Some(cut) }
+            }
+            _ => Parts { fit: Part::of(trace, global, |_, at| normal(at)), whole, rest: None, cut_ns: None },
+        })
+    }
+
+    pub(super) fn split(&self) -> Split {
+        Split { at_ns: self.cut_ns, fit: self.fit.extent(), rest: self.rest.as_ref().map(Part::extent) }
+    }
+}
+
+/// The time of the first event of the rest, so that about this share of the events lies before it. `None` where one of the
+/// parts would be empty.
+fn cut(trace: &Trace, fit_millionths: u64) -> Option<u64> {
+    let before = trace.at.len() as u128 * u128::from(fit_millionths) / 1_000_000;
+    let at = *trace.at.get(usize::try_from(before).ok()?)?;
+    (trace.at.first().is_some_and(|first| *first < at)).then_some(at)
 }
 
 /// `f(0)`, `f(1)`, ... on several threads, in order.

@@ -168,7 +168,11 @@ pub(super) const DEFINITIONS: [Definition; 20] = [
 /// A share in percent with three significant digits at most.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
-    if percent > 0.0 && percent < 0.01 { "<0.01 %".into() } else { format!("{percent:.2} %") }
+    match percent {
+        0.0 => "0".into(),
+        percent if percent < 0.01 => "<0.01 %".into(),
+        percent => format!("{percent:.2} %"),
+    }
 }
 
 /// A count and its share of a total.

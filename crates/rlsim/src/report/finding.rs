@@ -102,6 +102,9 @@ fn within(policies: &[PolicyNumbers]) -> String {
         Some(policy) if quotas.len() == 1 => {
             format!("{} kept within {bound} and rejected {}", policy_title(policy), rejected(policy))
         }
+        Some(policy) if limited().all(|other| rejected(other) == rejected(policy)) => {
+            format!("Every policy kept within {bound} and rejected {}", rejected(policy))
+        }
         Some(policy) => format!(
             "Every policy kept within {bound}; {} rejected most, {}",
             lower_first(&policy_title(policy)),
@@ -167,6 +170,11 @@ mod tests {
             "No policy rejected anything: this traffic stays within the limit of 5 per 10 s."
         );
         let [title, _] = of(&[(0, 0, 1), (0, 0, 1)], &five("1/10s")[..2]);
+        assert_eq!(title, "Every policy kept within the limit of 1 per 10 s and rejected 1 of 2 requests");
+        let [title, _] = of(
+            &[(0, 0, 1), (0, 0, 1), (9 * SECOND, 0, 1), (10 * SECOND, 0, 1)],
+            &["fixed-window:2/10s".into(), "token-bucket:2/10s,burst=1".into()],
+        );
         assert_eq!(
             title,
             "Every policy kept within the limit of 1 per 10 s; fixed window rejected most, 1 of 2 requests"

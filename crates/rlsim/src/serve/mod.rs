@@ -7,6 +7,7 @@
 //! | `/api/ping/{algorithm}` | the same quota under each of the algorithms |
 //! | `/api/policies` | which policies these are |
 //! | `/api/story` | what a policy says to requests at given instants, step by step, for pictures |
+//! | `/api/compare` | `rlsim compare` of a generated or uploaded trace |
 //! | `/metrics` | counts, in the text format of Prometheus |
 //!
 //! Nothing else is served, nothing that a client sends comes back in a page, and every wait and size has a bound.
@@ -18,6 +19,7 @@ mod listen;
 mod metrics;
 mod page;
 mod ping;
+mod playground;
 mod policies;
 mod story;
 
@@ -59,6 +61,7 @@ pub(crate) fn router(config: &Config) -> Result<Router> {
     let router = Router::new()
         .merge(page::routes())
         .merge(ping::routes(&limits))
+        .merge(playground::routes())
         .route("/api/policies", get(policies::list).with_state(Arc::clone(&limits)))
         .route("/api/story", get(story::tell))
         .route("/metrics", get(metrics::show).with_state(limits))

@@ -4,11 +4,12 @@ use axum::Router;
 use axum::http::header;
 use axum::routing::get;
 
-const FILES: [(&str, &str, &str); 4] = [
+const FILES: [(&str, &str, &str); 5] = [
     ("/", "text/html; charset=utf-8", include_str!("web/index.html")),
     ("/page.css", "text/css; charset=utf-8", include_str!("web/page.css")),
     ("/page.js", "text/javascript; charset=utf-8", include_str!("web/page.js")),
     ("/picture.js", "text/javascript; charset=utf-8", include_str!("web/picture.js")),
+    ("/playground.js", "text/javascript; charset=utf-8", include_str!("web/playground.js")),
 ];
 
 pub(super) fn routes() -> Router {

@@ -58,7 +58,7 @@ fn story(rule: &Rule, instants: &[Nanos]) -> Value {
         "policy": rule.to_string(),
         "algorithm": rule.name(),
         "capacity": rule.capacity(),
-        "limit": rule.quota().map(|quota| quota.limit()),
+        "limit": rule.quota().map(ratelimit_core::Quota::limit),
         "window_ns": rule.quota().map(|quota| quota.window().get().to_string()),
         "steps": steps,
     })

@@ -105,6 +105,7 @@ impl TraceArgs {
             on_error: self.on_error,
             max_rows: self.max_rows,
             max_bytes: self.max_bytes,
+            threads: None,
             progress: None,
         };
         (self.trace.into_iter().map(Input::from_arg).collect(), options)

@@ -28,6 +28,16 @@ impl ClientNames {
         }
     }
 
+    /// The index of a name that has its normal form already.
+    pub(crate) fn index_of_normal(&mut self, name: &[u8]) -> Option<u32> {
+        self.interner.intern(name)
+    }
+
+    /// The names so far, by index.
+    pub(crate) fn names(&self) -> &[Box<[u8]>] {
+        self.interner.names()
+    }
+
     pub(crate) fn into_names(self) -> Vec<Box<[u8]>> {
         self.interner.into_names()
     }

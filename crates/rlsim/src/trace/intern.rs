@@ -34,6 +34,11 @@ impl Interner {
         Some(index)
     }
 
+    /// The names so far, by index.
+    pub(crate) fn names(&self) -> &[Box<[u8]>] {
+        &self.names
+    }
+
     /// The names, by index.
     pub(crate) fn into_names(self) -> Vec<Box<[u8]>> {
         self.names

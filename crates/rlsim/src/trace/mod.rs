@@ -22,6 +22,7 @@ mod plan;
 mod record;
 mod sink;
 mod source;
+mod stream;
 mod time_text;
 mod times;
 mod unit_guess;
@@ -35,6 +36,8 @@ pub use options::{
     ClientAs, Column, Input, OnError, OnProgress, Progress, ReadOptions, TimeColumn, TimeIs, TimeUnit, Where,
 };
 
+pub use stream::{Block, OnBlock, sorted_stream};
+
 use crate::error::{Error, Result};
 
 /// Reads all inputs into one trace, sorted by time.
@@ -44,7 +47,7 @@ use crate::error::{Error, Result};
 /// limit is passed, or a record is bad and `on_error` is fail; [`Error::Usage`] if an option is wrong.
 pub fn load(inputs: &[Input], options: &ReadOptions) -> Result<Trace> {
     if inputs.is_empty() {
-        return Err(Error::usage("no trace: expected --trace FILE, or --trace - for standard input"));
+        return Err(no_trace());
     }
     let mut sink = sink::Sink::new(options)?;
     let meter = source::Meter::new(inputs, options);
@@ -64,6 +67,10 @@ pub fn read_from(name: &str, reader: Box<dyn std::io::Read>, options: &ReadOptio
     let source = source::Source::from_reader(reader, name.to_owned(), &meter)?;
     read_into(&mut sink, source, &Input::File(name.into()), options)?;
     sink.finish()
+}
+
+fn no_trace() -> Error {
+    Error::usage("no trace: expected --trace FILE, or --trace - for standard input")
 }
 
 fn read_into(sink: &mut sink::Sink<'_>, source: source::Source, input: &Input, options: &ReadOptions) -> Result<()> {

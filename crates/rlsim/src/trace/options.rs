@@ -1,6 +1,7 @@
 //! What a person can ask of the readers: plain data, with defaults that suit most files.
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -214,6 +215,8 @@ pub struct ReadOptions {
     pub max_rows: Option<u64>,
     /// The most bytes read after decompression, over all inputs.
     pub max_bytes: Option<u64>,
+    /// Threads to read with; as many as there are cores if absent. The result is the same for any number.
+    pub threads: Option<NonZeroUsize>,
     /// Called now and then while reading.
     pub progress: Option<OnProgress>,
 }
@@ -238,6 +241,7 @@ impl Default for ReadOptions {
             on_error: OnError::Skip,
             max_rows: None,
             max_bytes: None,
+            threads: None,
             progress: None,
         }
     }

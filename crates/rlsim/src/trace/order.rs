@@ -66,23 +66,44 @@ pub(crate) fn permuted<T: Copy>(column: &[T], order: &[u32]) -> Vec<T> {
     order.iter().map(|&i| column[i as usize]).collect()
 }
 
-/// The largest whole step that divides every distance between times, in nanoseconds: 0 with fewer than two distinct times.
-pub(crate) fn resolution_ns(sorted: &[u64]) -> u64 {
-    let Some(&first) = sorted.first() else { return 0 };
-    let (mut step, mut last) = (0, first);
-    for &time in sorted {
-        if time != last {
-            last = time;
-            let distance = time - first;
-            if step == 0 || distance % step != 0 {
-                step = gcd(step, distance);
-                if step == 1 {
-                    break;
+/// The largest whole step that divides every distance between times, found as they come.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Resolution {
+    first: Option<u64>,
+    last: u64,
+    step: u64,
+}
+
+impl Resolution {
+    /// Goes on with more times, none before those given already.
+    pub(crate) fn add(&mut self, sorted: &[u64]) {
+        let Some(&beginning) = sorted.first() else { return };
+        let first = *self.first.get_or_insert(beginning);
+        for &time in sorted {
+            if self.step == 1 {
+                return;
+            }
+            if time != self.last {
+                self.last = time;
+                let distance = time - first;
+                if self.step == 0 || !distance.is_multiple_of(self.step) {
+                    self.step = gcd(self.step, distance);
                 }
             }
         }
     }
-    step
+
+    /// The step in nanoseconds: 0 with fewer than two distinct times.
+    pub(crate) fn nanos(&self) -> u64 {
+        self.step
+    }
+}
+
+/// The resolution of a whole column.
+pub(crate) fn resolution_ns(sorted: &[u64]) -> u64 {
+    let mut resolution = Resolution::default();
+    resolution.add(sorted);
+    resolution.nanos()
 }
 
 fn gcd(mut a: u64, mut b: u64) -> u64 {

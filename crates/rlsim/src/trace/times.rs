@@ -54,6 +54,8 @@ pub(crate) struct Finished {
     pub(crate) starts: Vec<usize>,
     /// What a person should know.
     pub(crate) notes: Vec<String>,
+    /// The column after this one, for times of the last input that are still to come.
+    pub(crate) next: Times,
 }
 
 impl Times {
@@ -115,13 +117,52 @@ impl Times {
         self.whole.push(whole);
     }
 
+    /// Whether the current input has shown whether its times are dates or numbers.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.segments.last().is_some_and(|segment| !matches!(segment.kind, Kind::Unknown))
+    }
+
+    /// An empty column for a part of the current input: it takes the same kind of times and refuses the other.
+    pub(crate) fn worker(&self) -> Times {
+        let segments = self.segments.last().map(|segment| Segment {
+            label: segment.label.clone(),
+            start: 0,
+            unit: segment.unit,
+            kind: match segment.kind {
+                Kind::Unknown => Kind::Unknown,
+                Kind::Dates => Kind::Dates,
+                Kind::Known(unit) => Kind::Known(unit),
+                Kind::Undecided(_) => Kind::Undecided(Box::default()),
+            },
+        });
+        Times { segments: segments.into_iter().collect(), ..Times::default() }
+    }
+
+    /// Appends the times of a worker.
+    pub(crate) fn absorb(&mut self, part: &Times) {
+        let length = self.whole.len() + part.whole.len();
+        append_sparse(&mut self.billionths, &part.billionths, self.whole.len(), length);
+        append_sparse(&mut self.durations, &part.durations, self.whole.len(), length);
+        self.whole.extend_from_slice(&part.whole);
+        self.clamped += part.clamped;
+        if let (
+            Some(Segment { kind: Kind::Undecided(mine), .. }),
+            Some(Segment { kind: Kind::Undecided(theirs), .. }),
+        ) = (self.segments.last_mut(), part.segments.last())
+        {
+            mine.merge(theirs);
+        }
+    }
+
     /// Decides the units and turns everything into nanoseconds.
     pub(crate) fn finish(mut self) -> Finished {
         let mut notes = Vec::new();
         let mut beyond = Vec::new();
         let ends: Vec<usize> = self.segments.iter().skip(1).map(|s| s.start).chain([self.whole.len()]).collect();
         let ambiguous = self.ambiguous_together();
+        let mut last_unit = None;
         for (segment, &end) in self.segments.iter().zip(&ends) {
+            last_unit = None;
             let Kind::Undecided(magnitudes) = &segment.kind else { continue };
             let Guess { unit, why } = guess(if magnitudes.is_absolute() { magnitudes } else { &ambiguous });
             notes.push(format!(
@@ -129,6 +170,7 @@ impl Times {
                 segment.label,
                 unit.symbol()
             ));
+            last_unit = Some(unit);
             for i in segment.start..end {
                 let billionths = self.billionths.get(i).copied().unwrap_or(0);
                 let Some(at) = nanos_of(self.whole[i], billionths, unit) else {
@@ -143,8 +185,12 @@ impl Times {
         if self.clamped > 0 {
             notes.push(format!("{} starts before time zero moved to zero: is the duration right?", self.clamped));
         }
+        let mut next = self.worker();
+        if let (Some(Segment { kind, .. }), Some(unit)) = (next.segments.last_mut(), last_unit) {
+            *kind = Kind::Known(unit);
+        }
         let starts = self.segments.iter().map(|s| s.start).collect();
-        Finished { at: self.whole, beyond, starts, notes }
+        Finished { at: self.whole, beyond, starts, notes, next }
     }
 
     /// The small numbers of all inputs: rotated sets of relative times have one unit.
@@ -159,6 +205,16 @@ impl Times {
         }
         together
     }
+}
+
+/// Appends a part to a column that stays empty while it holds only zeros; both have the given lengths otherwise.
+fn append_sparse<T: Copy + Default>(column: &mut Vec<T>, part: &[T], before: usize, after: usize) {
+    if column.is_empty() && part.is_empty() {
+        return;
+    }
+    column.resize(before, T::default());
+    column.extend_from_slice(part);
+    column.resize(after, T::default());
 }
 
 /// Appends to a column that stays empty while it holds only zeros.

@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 ///
 /// A local time that a change of the clocks repeats is its first occurrence; one that it skips is read with the offset
 /// before the change, so 02:30 of a skipped hour is 03:30.
+#[derive(Clone)]
 pub(crate) struct Zone {
     zone: Option<TimeZone>,
     /// The minute since 1970 of the local clock looked up last, and its offset in seconds: offsets change on whole minutes.

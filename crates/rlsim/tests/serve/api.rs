@@ -125,11 +125,32 @@ fn the_page_needs_nothing_from_elsewhere() {
     let server = Running::tutorial();
     let page = get(server.address, "/");
     assert_eq!(page.field("content-type"), "text/html; charset=utf-8");
-    for path in ["/page.css", "/page.js", "/picture.js"] {
+    for path in ["/page.css", "/page.js", "/picture.js", "/playground.js"] {
         let file = get(server.address, path);
         assert_eq!(file.status, 200, "{path}");
         assert!(page.text().contains(&path[1..]) || path == "/picture.js");
         assert!(!file.text().contains("https://") && !file.text().contains("innerHTML"), "{path}");
     }
     assert!(!page.text().contains("https://") && !page.text().contains("style="));
+}
+
+/// The run in docs/http.md: the codes, every header that it shows, and the body.
+#[test]
+fn the_documented_run_is_what_happens() {
+    let page = include_str!("../../../../docs/http.md");
+    let shown = page.split("localhost:8080/api/ping; done\n").nth(1).expect("the run");
+    let (codes, shown) = shown.split_once('\n').expect("the codes");
+    let shown = shown.split_once("429 Too Many Requests\n").expect("the answer").1;
+    let (fields, shown) = shown.split_once("\n\n").expect("the fields");
+    let body = shown.split_once("\n```").expect("the body").0;
+    let server = Running::tutorial();
+    let found: Vec<String> = (0..7).map(|_| get(server.address, "/api/ping").status.to_string()).collect();
+    assert_eq!(found.join(" "), codes);
+    let refused = get(server.address, "/api/ping");
+    for line in fields.lines() {
+        let (name, value) = line.split_once(": ").expect("a field");
+        assert_eq!(refused.field(name), value, "{name}");
+    }
+    assert_eq!(fields.lines().count(), 10);
+    assert_eq!(refused.text(), body);
 }

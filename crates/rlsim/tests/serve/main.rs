@@ -4,4 +4,5 @@ mod api;
 mod browser;
 mod http;
 mod page;
+mod playground;
 mod server;

@@ -135,3 +135,30 @@ fn it_fits_phones_and_both_schemes() {
     assert_eq!(browser.run(small), serde_json::json!([]), "too small for a thumb");
     assert_quiet(&browser);
 }
+
+#[test]
+#[ignore = "needs chromium"]
+fn the_playground_compares_and_its_scenario_is_in_the_address() {
+    let server = Running::tutorial();
+    let browser = Browser::open(server.address);
+    browser.run("document.getElementById('seconds').value = '180'");
+    browser.click("run");
+    browser.until("return document.getElementById('outcome').textContent.includes('requests of 1 client')");
+    browser.until("const c = document.getElementById('chart'); return c.complete && c.naturalWidth > 0");
+    let table = browser.text("table");
+    assert!(table.contains("fixed-window") && table.contains("2.00x"), "{table}");
+    browser.screenshot("playground");
+    browser.dark(true);
+    browser.width(360);
+    let overflow = browser.run("return document.documentElement.scrollWidth - document.documentElement.clientWidth");
+    assert_eq!(overflow, 0);
+    browser.screenshot("playground-phone");
+    // Opened again, the address gives the same.
+    browser.run("location.reload()");
+    browser.until(
+        "return document.getElementById('table') !== null && document.getElementById('table').textContent !== ''",
+    );
+    assert_eq!(browser.text("table"), table);
+    assert_eq!(browser.run("return document.getElementById('seconds').value"), "180");
+    assert_quiet(&browser);
+}

@@ -8,6 +8,7 @@ const [LEFT, RIGHT, AXIS, ROOF] = [16, 384, 236, 160];
 export function draw(svg, story, index) {
   svg.replaceChildren();
   const step = story.steps[index];
+  svg.toggleAttribute("hidden", !step);
   if (!step) return "Send some requests, and they are taken apart here.";
   const time = timeline(story);
   if (story.algorithm.endsWith("bucket")) drawBucket(svg, story, step);

@@ -15,6 +15,7 @@ use super::network::Delay;
 use super::report;
 use super::routing::Routing;
 use super::strategy::Strategy;
+use super::sweep;
 use super::world::Cluster;
 use crate::error::Result;
 use crate::sim::export::{ExportArgs, Targets};
@@ -59,6 +60,9 @@ pub struct ClusterArgs {
     /// How long a message to or from the store takes, one way: half fixed, half random (constant:1ms: all fixed)
     #[arg(long, value_name = "TIME", default_value = "1ms")]
     pub delay: Delay,
+    /// Instead: asynchronous sync over its interval and the number of servers
+    #[arg(long, conflicts_with_all = ["strategy", "servers"])]
+    pub sweep: bool,
     /// The seed of every random choice
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
@@ -79,12 +83,16 @@ impl ClusterArgs {
     /// # Errors
     /// When the requests cannot be read or something cannot be written.
     pub fn run(&self, out: &mut dyn Write, talk: &mut dyn Write) -> Result<()> {
-        let targets = Targets::open(&self.export, "cluster.svg", talk)?;
+        let chart = if self.sweep { "cluster-sweep.svg" } else { "cluster.svg" };
+        let targets = Targets::open(&self.export, chart, talk)?;
         let arrivals = self.arrivals()?;
         let cluster = self.cluster();
         let strategies = if self.strategy.is_empty() { &STRATEGIES[..] } else { &self.strategy };
         let exact = Exact::of(&cluster.policy, &arrivals);
         let threads = self.threads.map_or_else(parallel::all_cores, NonZeroUsize::get);
+        if self.sweep {
+            return targets.write(&sweep::findings(&cluster, &arrivals, &exact, threads)?, out, talk);
+        }
         let compared = compare(&cluster, strategies, &arrivals, &exact, threads);
         let origin = if self.trace.is_empty() { self.pattern.clone() } else { "the trace".to_owned() };
         targets.write(&report::findings(&cluster, &origin, &arrivals, &exact, &compared)?, out, talk)

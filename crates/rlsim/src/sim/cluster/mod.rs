@@ -23,6 +23,7 @@ mod report;
 pub mod routing;
 mod share;
 pub mod strategy;
+mod sweep;
 mod world;
 
 pub use args::ClusterArgs;

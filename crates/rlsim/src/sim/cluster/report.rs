@@ -36,18 +36,21 @@ pub(super) fn findings(
     Ok(Findings { text, json: json + "\n", svg })
 }
 
-/// The sentence that says what was found: who lets most through, and who keeps the limit at what price.
+/// The sentence that says what was found: who lets most through (or, if nobody exceeds the limit, who refuses most
+/// needlessly), and who keeps the limit at what price.
 fn finding(cluster: &Cluster, exact: &Exact, compared: &[Compared]) -> String {
+    let over = |this: &&Compared| this.outcome.overshoot >= 1.05;
     let own = compared.iter().find(|this| this.strategy == Strategy::OwnLimit);
-    let worst = own.or_else(|| compared.iter().max_by(|a, b| a.outcome.overshoot.total_cmp(&b.outcome.overshoot)));
-    let Some(worst) = worst else { return String::new() };
-    let mut text = format!(
-        "{}: {} let through {} what {} may",
-        capital(&phrase(worst.strategy)),
-        servers(cluster.servers),
-        times(worst.outcome.overshoot),
-        cluster.policy
-    );
+    let most = compared.iter().max_by(|a, b| a.outcome.overshoot.total_cmp(&b.outcome.overshoot));
+    let strictest = compared.iter().max_by_key(|this| this.outcome.needless);
+    let Some(worst) = own.or(most).filter(over).or(strictest) else { return String::new() };
+    let (how, servers) = (capital(&phrase(worst.strategy)), servers(cluster.servers));
+    let mut text = if over(&worst) {
+        format!("{how}: {servers} let through {} what {} may", times(worst.outcome.overshoot), cluster.policy)
+    } else {
+        let needless = percent(worst.outcome.needless, exact.units);
+        format!("{how}: {servers} refuse {needless} of what {} lets through", cluster.policy)
+    };
     let good = |this: &&Compared| {
         let Outcome { overshoot, needless, .. } = this.outcome;
         // Within ten percent of the limit, and at most a hundredth of what may pass refused.
@@ -202,6 +205,7 @@ fn strategy_json(this: &Compared) -> Value {
         "store_operations_per_second": outcome.per_second(outcome.store_operations),
         "messages_per_second": outcome.per_second(outcome.messages), "hottest_slot_per_second": outcome.hottest,
         "added_latency_ns": { "p50": outcome.latency[0], "p99": outcome.latency[1] },
+        "events": outcome.events,
         "exposure_units": outcome.exposure.and_then(|units| i64::try_from(units).ok()),
         "series": { "bin_ns": outcome.bin_ns, "units": outcome.series, "exact_units": outcome.exact_series },
     })

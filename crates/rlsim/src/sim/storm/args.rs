@@ -8,6 +8,7 @@ use std::path::Path;
 use clap::Args;
 
 use super::compare::compare;
+use super::heat;
 use super::report;
 use super::retry::Mixture;
 use super::scenario::Scenario;
@@ -25,6 +26,12 @@ pub struct StormArgs {
     /// retry-after,jitter, give-up, or shares such as "90% retry-after + 10% at-once"; repeatable
     #[arg(long, value_name = "BEHAVIOUR")]
     pub retry: Vec<Mixture>,
+    /// Only these variants of the scenario, by name; repeatable
+    #[arg(long, value_name = "NAME", conflicts_with = "retry")]
+    pub only: Vec<String>,
+    /// Instead: the time to recover over load and length of the trigger, for the first variant
+    #[arg(long)]
+    pub heat_map: bool,
     /// The seed of every random choice
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
@@ -56,8 +63,14 @@ impl StormArgs {
         if !self.retry.is_empty() {
             scenario.compare_behaviours(&self.retry);
         }
-        let targets = Targets::open(&self.export, &format!("{name}-storm.svg"), talk)?;
+        scenario.keep_variants(&self.only)?;
+        let suffix = if self.heat_map { "map" } else { "storm" };
+        let targets = Targets::open(&self.export, &format!("{name}-{suffix}.svg"), talk)?;
         let threads = self.threads.map_or_else(parallel::all_cores, NonZeroUsize::get);
+        if self.heat_map {
+            let (variant, scenario) = scenario.variants().swap_remove(0);
+            return targets.write(&heat::findings(&scenario, &variant, self.seed, threads)?, out, talk);
+        }
         let compared = compare(&scenario, self.seed, self.replicates, threads)?;
         let findings = report::findings(&name, &scenario, self.seed, &compared)?;
         targets.write(&findings, out, talk)

@@ -4,6 +4,7 @@ use super::event::{Answer, Attempt, Event};
 use super::meter::Meter;
 use super::retry::Retry;
 use super::scenario::{Group, Scenario, Trigger};
+use super::throttle::Brake;
 use crate::generate::random::Draws;
 use crate::sim::queue::Queue;
 
@@ -39,6 +40,8 @@ struct Habits {
 /// All clients, numbered from zero in the order of their groups.
 pub(super) struct Clients {
     habits: Vec<Habits>,
+    /// One a group.
+    brakes: Vec<Brake>,
     all: Vec<Client>,
     requests: Vec<Request>,
     free: Vec<usize>,
@@ -66,6 +69,7 @@ impl Clients {
         });
         Clients {
             habits: scenario.clients.iter().map(habits).collect(),
+            brakes: scenario.clients.iter().map(|group| Brake::new(group.throttle())).collect(),
             all: clients.collect(),
             requests: Vec::new(),
             free: Vec::new(),
@@ -104,7 +108,9 @@ impl Clients {
         if queue.now() >= self.until {
             return;
         }
-        meter.began(queue.now(), self.all[client as usize].group);
+        let group = self.all[client as usize].group;
+        meter.began(queue.now(), group);
+        self.brakes[group].began();
         let request = Request { client, began: queue.now(), attempts: 0, serial: 0, last_wait: 0 };
         let slot = self.free.pop().unwrap_or(self.requests.len());
         if slot == self.requests.len() {
@@ -122,10 +128,15 @@ impl Clients {
         self.serials += 1;
         request.serial = self.serials;
         let attempt = Attempt { request: slot, serial: self.serials, client: request.client };
+        let group = self.all[request.client as usize].group;
+        if !self.brakes[group].may_send(queue.now(), &mut self.retry_draws) {
+            // It fails at the caller, no sooner than an answer could have come.
+            queue.after(self.latency, Event::Answered(attempt, Answer::Withheld));
+            return;
+        }
         meter.sent(queue.now(), request.attempts);
         queue.after(self.latency, Event::Arrive(attempt));
-        let timeout = self.habits[self.all[request.client as usize].group].timeout;
-        queue.after(timeout, Event::Timeout(attempt));
+        queue.after(self.habits[group].timeout, Event::Timeout(attempt));
     }
 
     /// An answer arrives; it counts only if the client still waits for it.
@@ -135,16 +146,19 @@ impl Clients {
             return;
         }
         meter.ended(answer);
+        let group = self.all[attempt.client as usize].group;
+        if matches!(answer, Answer::Served | Answer::Never) {
+            self.brakes[group].accepted(queue.now());
+        }
         match answer {
             Answer::Served => {
                 let request = self.requests[attempt.request];
-                let group = self.all[request.client as usize].group;
                 meter.served(queue.now(), group, queue.now() - request.began, request.attempts);
                 self.finish(attempt.request, queue);
             }
             Answer::Never => self.give_up(attempt.request, queue, meter),
             Answer::Limited { retry_after } => self.retry(attempt.request, retry_after, queue, meter),
-            Answer::Full | Answer::Failed => self.retry(attempt.request, None, queue, meter),
+            Answer::Full | Answer::Failed | Answer::Withheld => self.retry(attempt.request, None, queue, meter),
         }
     }
 
@@ -172,7 +186,7 @@ impl Clients {
             client.retry.wait(request.attempts, hint, request.last_wait, &mut self.retry_draws)
         };
         let in_time = |wait: &u64| queue.now().saturating_add(*wait) <= request.began.saturating_add(habits.deadline);
-        match wait.filter(in_time) {
+        match wait.filter(in_time).filter(|_| self.brakes[client.group].may_retry()) {
             Some(wait) => {
                 request.serial = 0;
                 request.last_wait = wait;

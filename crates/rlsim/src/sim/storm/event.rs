@@ -25,6 +25,8 @@ pub(super) enum Answer {
     Full,
     /// The server is out.
     Failed,
+    /// The caller held the attempt back: it never reached the server.
+    Withheld,
 }
 
 /// Something that happens at its time.

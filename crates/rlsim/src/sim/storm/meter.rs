@@ -57,6 +57,8 @@ pub(super) struct Meter {
     pub(super) requests: u64,
     pub(super) attempts: u64,
     pub(super) ends: Ends,
+    /// Attempts that callers held back: not sent, so not among the attempts.
+    pub(super) withheld: u64,
     pub(super) gave_up: u64,
     pub(super) first_try: u64,
     /// Served after the client had given up waiting: work for nothing.
@@ -79,6 +81,7 @@ impl Meter {
             requests: 0,
             attempts: 0,
             ends: Ends::default(),
+            withheld: 0,
             gave_up: 0,
             first_try: 0,
             wasted: 0,
@@ -131,6 +134,7 @@ impl Meter {
             Answer::Never => self.ends.never += 1,
             Answer::Full => self.ends.full += 1,
             Answer::Failed => self.ends.failed += 1,
+            Answer::Withheld => self.withheld += 1,
         }
     }
 

@@ -24,6 +24,8 @@ pub struct Outcome {
     pub attempts: u64,
     /// How attempts ended.
     pub ends: Ends,
+    /// Attempts that callers held back and never sent.
+    pub withheld: u64,
     /// Requests whose client gave up.
     pub gave_up: u64,
     /// Requests neither served nor given up when the simulation stopped.
@@ -57,6 +59,7 @@ impl Outcome {
             requests: meter.requests,
             attempts: meter.attempts,
             ends: meter.ends,
+            withheld: meter.withheld,
             gave_up: meter.gave_up,
             in_flight: meter.requests - meter.ends.served - meter.gave_up,
             first_try: meter.first_try,

@@ -226,8 +226,8 @@ fn outcome_json(scenario: &Scenario, outcome: &Outcome) -> Value {
     };
     json!({
         "requests": outcome.requests, "attempts": outcome.attempts, "served": ends.served,
-        "gave_up": outcome.gave_up, "in_flight": outcome.in_flight, "first_try": outcome.first_try,
-        "amplification": outcome.amplification(), "wasted": outcome.wasted, "herd": outcome.herd,
+        "withheld": outcome.withheld, "gave_up": outcome.gave_up, "in_flight": outcome.in_flight, "first_try": outcome.first_try,
+        "events": outcome.events, "amplification": outcome.amplification(), "wasted": outcome.wasted, "herd": outcome.herd,
         "attempts_ended": {
             "served": ends.served, "limited": ends.limited, "never": ends.never, "queue_full": ends.full,
             "failed": ends.failed, "timed_out": ends.timed_out,

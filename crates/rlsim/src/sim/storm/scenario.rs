@@ -7,6 +7,7 @@ use ratelimit_core::Policy;
 use serde::Deserialize;
 
 use super::retry::Mixture;
+use super::throttle::Throttle;
 use super::typed::Typed;
 use crate::error::{Error, Result};
 use crate::generate::Pattern;
@@ -131,6 +132,8 @@ pub struct Group {
     think: Option<Typed<Span>>,
     /// What they do after a refusal.
     retry: Typed<Mixture>,
+    /// How they hold themselves back, all together.
+    throttle: Option<Typed<Throttle>>,
     /// The most attempts for one request.
     #[serde(default = "ten_attempts")]
     pub attempts: u32,
@@ -182,6 +185,7 @@ pub struct Variant {
     limit_by: Option<By>,
     hints: Option<Hints>,
     queue: Option<usize>,
+    throttle: Option<Typed<Throttle>>,
 }
 
 impl Scenario {
@@ -256,6 +260,9 @@ impl Scenario {
         for group in changed.clients.iter_mut().filter(named).filter(|group| group.arrivals.is_some()) {
             group.arrivals = variant.arrivals.clone().or_else(|| group.arrivals.take());
         }
+        for group in changed.clients.iter_mut().filter(named) {
+            group.throttle = variant.throttle.or(group.throttle);
+        }
         let server = &mut changed.server;
         server.limiter = variant.limiter.or(server.limiter);
         server.limit_by = variant.limit_by.unwrap_or(server.limit_by);
@@ -272,6 +279,19 @@ impl Scenario {
             ..Variant::default()
         };
         self.compare = behaviours.iter().map(variant).collect();
+    }
+
+    /// Compares only the variants with these names; with none named, all.
+    ///
+    /// # Errors
+    /// When there is no variant of a name.
+    pub fn keep_variants(&mut self, names: &[String]) -> Result<()> {
+        if let Some(unknown) = names.iter().find(|name| !self.compare.iter().any(|variant| variant.name == **name)) {
+            let known: Vec<_> = self.compare.iter().map(|variant| format!("\"{}\"", variant.name)).collect();
+            return Err(Error::usage(format!("--only \"{unknown}\": expected one of {}", known.join(", "))));
+        }
+        self.compare.retain(|variant| names.is_empty() || names.contains(&variant.name));
+        Ok(())
     }
 
     /// Gives the clients of group `name`, or all, another behaviour.
@@ -381,6 +401,11 @@ impl Group {
     /// What they do after a refusal.
     pub fn retry(&self) -> &Mixture {
         &self.retry.0
+    }
+
+    /// How they hold themselves back, all together.
+    pub fn throttle(&self) -> Option<Throttle> {
+        self.throttle.map(|Typed(throttle)| throttle)
     }
 
     /// In nanoseconds after the request's beginning.

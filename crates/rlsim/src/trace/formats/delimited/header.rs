@@ -17,6 +17,13 @@ pub(super) struct Header {
     pub(super) plan: Plan,
 }
 
+impl Header {
+    /// Puts a row into the sink.
+    pub(super) fn deliver(&self, row: Row<'_>, sink: &mut Sink<'_>) -> Result<()> {
+        row.deliver(self.names.count, |fields| self.plan.parse(fields, &|i| self.names.name(i)), sink)
+    }
+}
+
 /// What splits the first lines: the delimiter that makes a known header of the first one, otherwise the one on which most
 /// lines agree and that splits most. A single column passes for CSV if it is or is called a time.
 pub(super) fn delimiter(head: &Head<'_>) -> Option<u8> {

@@ -4,6 +4,7 @@
 //! row has as many fields as the first line; another number is a bad row, since columns may have moved.
 
 mod header;
+mod parallel;
 mod presets;
 mod rows;
 
@@ -12,6 +13,9 @@ use crate::error::Result;
 use crate::trace::options::ReadOptions;
 use crate::trace::sink::Sink;
 use crate::trace::source::Source;
+
+/// Rows read before threads are started, which small files do not need.
+const FIRST: usize = 10_000;
 
 /// Text with a delimiter.
 pub(crate) struct Delimited {
@@ -47,8 +51,15 @@ impl Format for Delimited {
             return Ok(());
         };
         sink.expect(&header.plan);
+        for _ in 0..FIRST {
+            let Some(row) = rows.next()? else { return Ok(()) };
+            header.deliver(row, sink)?;
+        }
+        let splitter = rows.splitter();
+        let (source, line) = rows.pause();
+        parallel::read(source, line, splitter, &header, sink, parallel::threads(options))?;
         while let Some(row) = rows.next()? {
-            row.deliver(header.names.count, |fields| header.plan.parse(fields, &|i| header.names.name(i)), sink)?;
+            header.deliver(row, sink)?;
         }
         Ok(())
     }

@@ -14,11 +14,18 @@ const LONGEST_QUOTED: usize = 1024 * 1024;
 /// Quotes never closed before quoted line ends are given up in an input: this bounds the work that they cost.
 const UNCLOSED_MOST: u32 = 100;
 
+/// What splits lines without quotes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Splitter {
+    pub(super) delimiter: u8,
+    /// LF or CR.
+    pub(super) end: u8,
+}
+
 /// The rows of a source.
 pub(super) struct Rows<'s> {
     source: &'s mut Source,
-    delimiter: u8,
-    end: u8,
+    splitter: Splitter,
     line: u64,
     unclosed: u32,
     /// Bytes and line ends of the row given out last, consumed at the next call.
@@ -114,7 +121,7 @@ impl<'s> Rows<'s> {
         let end = line_end(source.head(HEAD)?);
         let quoted = ReaderBuilder::new().delimiter(delimiter).terminator(Terminator::CRLF).build();
         let spans = Spans::default();
-        Ok(Rows { source, delimiter, end, line: 0, unclosed: 0, given: (0, 0), spans, quoted })
+        Ok(Rows { source, splitter: Splitter { delimiter, end }, line: 0, unclosed: 0, given: (0, 0), spans, quoted })
     }
 
     /// The next row; `None` at the end.
@@ -122,13 +129,13 @@ impl<'s> Rows<'s> {
         self.source.consume(self.given.0);
         self.line += self.given.1;
         self.given = (0, 0);
-        if let Some(length) = self.split_in_place() {
+        if let Some(length) = self.splitter.split_in_place(self.source.window(), &mut self.spans) {
             self.given = (length + 1, 1);
-            let bytes = without_return(&self.source.window()[..length], self.end);
+            let bytes = without_return(&self.source.window()[..length], self.splitter.end);
             let kind = RowKind::Fields(RowFields { bytes, spans: &self.spans, quoted: false });
             return Ok(Some(Row { place: Place::line(self.line + 1, bytes), kind }));
         }
-        let Some(extent) = next_extent(self.source, self.end)? else { return Ok(None) };
+        let Some(extent) = next_extent(self.source, self.splitter.end)? else { return Ok(None) };
         self.given = (extent.consumed, 1);
         let (length, line) = (extent.length, self.line + 1);
         if extent.too_long {
@@ -140,40 +147,21 @@ impl<'s> Rows<'s> {
         if bytes.first() != Some(&b'#') && memchr::memchr(b'"', bytes).is_some() {
             return self.quoted_row(line, length).map(Some);
         }
-        let bytes = without_return(&self.source.window()[..length], self.end);
-        let kind = match bytes {
-            [b'#', ..] => RowKind::Comment,
-            _ if is_blank(bytes, self.delimiter) => RowKind::Blank,
-            _ => {
-                self.spans.ends.clear();
-                self.spans.ends.extend(memchr::memchr_iter(self.delimiter, bytes));
-                self.spans.ends.push(bytes.len());
-                RowKind::Fields(RowFields { bytes, spans: &self.spans, quoted: false })
-            }
-        };
-        Ok(Some(Row { place: Place::line(line, bytes), kind }))
+        let line_bytes = &self.source.window()[..length];
+        Ok(Some(self.splitter.row_without_quotes(line_bytes, line, &mut self.spans)))
     }
 
-    /// Nearly every row: a line that lies in the window, without quotes, neither blank nor a comment. One pass finds its fields
-    /// and its end; its length without the end is returned.
-    fn split_in_place(&mut self) -> Option<usize> {
-        let window = self.source.window();
-        let first = *window.first()?;
-        if first == b'#' || first.is_ascii_whitespace() {
-            return None;
-        }
-        self.spans.ends.clear();
-        for at in memchr::memchr3_iter(self.delimiter, self.end, b'"', window) {
-            match window[at] {
-                byte if byte == self.end => {
-                    self.spans.ends.push(without_return(&window[..at], self.end).len());
-                    return (at <= LONGEST).then_some(at);
-                }
-                b'"' => return None,
-                _ => self.spans.ends.push(at),
-            }
-        }
-        None
+    /// What splits lines without quotes.
+    pub(super) fn splitter(&self) -> Splitter {
+        self.splitter
+    }
+
+    /// Passes the row given out last, and hands over the source and the number of lines passed.
+    pub(super) fn pause(&mut self) -> (&mut Source, &mut u64) {
+        self.source.consume(self.given.0);
+        self.line += self.given.1;
+        self.given = (0, 0);
+        (self.source, &mut self.line)
     }
 
     /// A row with quotes, which may go on over line ends; `first` is the length of its first line.
@@ -193,7 +181,7 @@ impl<'s> Rows<'s> {
         };
         let Some(length) = length else {
             self.unclosed += 1;
-            let bytes = without_return(&self.source.window()[..first], self.end);
+            let bytes = without_return(&self.source.window()[..first], self.splitter.end);
             let quote = memchr::memrchr(b'"', bytes).unwrap_or(0);
             let found = Field { text: &bytes[quote..], column: quote + 1 };
             let kind = RowKind::Bad(Bad { why: Why::UnclosedQuote, found });
@@ -201,10 +189,10 @@ impl<'s> Rows<'s> {
         };
         let length = self.with_line_feed(length);
         let bytes = &self.source.window()[..length];
-        let ends = memchr::memchr_iter(self.end, bytes).count() as u64;
+        let ends = memchr::memchr_iter(self.splitter.end, bytes).count() as u64;
         self.given = (length, ends.max(1));
-        let bytes = without_return(bytes.strip_suffix(&[self.end]).unwrap_or(bytes), self.end);
-        self.spans.find_columns(bytes, self.delimiter);
+        let bytes = without_return(bytes.strip_suffix(&[self.splitter.end]).unwrap_or(bytes), self.splitter.end);
+        self.spans.find_columns(bytes, self.splitter.delimiter);
         let kind = RowKind::Fields(RowFields { bytes, spans: &self.spans, quoted: true });
         Ok(Row { place: Place::line(line, bytes), kind })
     }
@@ -212,11 +200,76 @@ impl<'s> Rows<'s> {
     /// A row may be seen to end at its CR; the LF after it belongs to the same line end.
     fn with_line_feed(&self, length: usize) -> usize {
         let window = self.source.window();
-        if self.end == b'\n' && window[..length].last() == Some(&b'\r') && window.get(length) == Some(&b'\n') {
+        if self.splitter.end == b'\n' && window[..length].last() == Some(&b'\r') && window.get(length) == Some(&b'\n') {
             length + 1
         } else {
             length
         }
+    }
+}
+
+impl Splitter {
+    /// Nearly every row: a line that lies in the window, without quotes, neither blank nor a comment. One pass finds its fields
+    /// and its end; its length without the end is returned.
+    pub(super) fn split_in_place(self, window: &[u8], spans: &mut Spans) -> Option<usize> {
+        let first = *window.first()?;
+        if first == b'#' || first.is_ascii_whitespace() {
+            return None;
+        }
+        spans.ends.clear();
+        for at in memchr::memchr3_iter(self.delimiter, self.end, b'"', window) {
+            match window[at] {
+                byte if byte == self.end => {
+                    spans.ends.push(without_return(&window[..at], self.end).len());
+                    return (at <= LONGEST).then_some(at);
+                }
+                b'"' => return None,
+                _ => spans.ends.push(at),
+            }
+        }
+        None
+    }
+
+    /// A line without quotes that may be blank or a comment.
+    pub(super) fn row_without_quotes<'r>(self, line_bytes: &'r [u8], line: u64, spans: &'r mut Spans) -> Row<'r> {
+        let bytes = without_return(line_bytes, self.end);
+        let kind = match bytes {
+            [b'#', ..] => RowKind::Comment,
+            _ if is_blank(bytes, self.delimiter) => RowKind::Blank,
+            _ => {
+                spans.ends.clear();
+                spans.ends.extend(memchr::memchr_iter(self.delimiter, bytes));
+                spans.ends.push(bytes.len());
+                RowKind::Fields(RowFields { bytes, spans, quoted: false })
+            }
+        };
+        Row { place: Place::line(line, bytes), kind }
+    }
+
+    /// Gives every row of a block of whole lines without quotes; `line` is the number of lines before it.
+    pub(super) fn rows_of_block(
+        self,
+        block: &[u8],
+        mut line: u64,
+        spans: &mut Spans,
+        mut each: impl FnMut(Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut at = 0;
+        while at < block.len() {
+            line += 1;
+            let rest = &block[at..];
+            if let Some(length) = self.split_in_place(rest, spans) {
+                let bytes = without_return(&rest[..length], self.end);
+                let kind = RowKind::Fields(RowFields { bytes, spans, quoted: false });
+                each(Row { place: Place::line(line, bytes), kind })?;
+                at += length + 1;
+            } else {
+                let length = memchr::memchr(self.end, rest).unwrap_or(rest.len());
+                each(self.row_without_quotes(&rest[..length], line, spans))?;
+                at += length + 1;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,13 +1,16 @@
 //! Where readers put records: counts every one, makes events of those that can be read, remembers the first bad ones.
 
-use std::fmt::Write as _;
+mod batch;
+mod finish;
+
+pub(crate) use batch::Batch;
 
 use super::client_name::ClientNames;
-use super::columns::{Costs, Facts, Trace};
+use super::columns::Facts;
 use super::options::{OnError, ReadOptions, TimeUnit};
-use super::order::{Disorder, in_order_of_appearance, permuted, resolution_ns, stable_order};
 use super::plan::Plan;
 use super::record::{Bad, Field, Parsed, Place, Record, When, Why, shown};
+use super::stream::{EVENTS, Stream};
 use super::time_text::{parse, parse_pair};
 use super::times::Times;
 use super::units::{duration_nanos, whole_units};
@@ -33,6 +36,10 @@ pub(crate) struct Sink<'o> {
     bad_shown: Vec<String>,
     /// Events whose client is empty or `-`.
     unnamed: u64,
+    /// Names handed over in batches.
+    handed: usize,
+    /// Where events go instead of being kept.
+    stream: Option<Stream<'o>>,
 }
 
 impl<'o> Sink<'o> {
@@ -51,7 +58,14 @@ impl<'o> Sink<'o> {
             has_client: false,
             bad_shown: Vec::new(),
             unnamed: 0,
+            handed: 0,
+            stream: None,
         })
+    }
+
+    /// A sink that hands events on in blocks instead of keeping them.
+    pub(crate) fn streaming(options: &'o ReadOptions, stream: Stream<'o>) -> Result<Self> {
+        Ok(Sink { stream: Some(stream), ..Sink::new(options)? })
     }
 
     /// Starts another input.
@@ -129,6 +143,11 @@ impl<'o> Sink<'o> {
 
     fn row(&mut self) -> Result<()> {
         self.facts.rows += 1;
+        self.within_rows()?;
+        self.flow(false)
+    }
+
+    fn within_rows(&self) -> Result<()> {
         match self.options.max_rows {
             Some(most) if self.facts.rows > most => Err(Error::failed(format!(
                 "{}: more than {most} records, the limit set with --max-rows; raise it, or read fewer files",
@@ -176,99 +195,21 @@ impl<'o> Sink<'o> {
         Ok(())
     }
 
-    /// Sorts, and hands over the columns.
-    pub(crate) fn finish(mut self) -> Result<Trace> {
+    /// Hands on what has come in, if that is a whole block or the end.
+    fn flow(&mut self, end: bool) -> Result<()> {
+        if self.stream.is_none() || (self.client.len() < EVENTS && !end) {
+            return Ok(());
+        }
         let finished = std::mem::take(&mut self.times).finish();
+        self.times = finished.next;
         self.facts.notes.extend(finished.notes);
         let (mut at, mut starts) = (finished.at, finished.starts);
         self.drop_beyond(&mut at, &mut starts, &finished.beyond)?;
-        let ends = starts.iter().copied().skip(1).chain([at.len()]);
-        let disorder = starts.iter().zip(ends).map(|(&start, end)| Disorder::of(&at[start..end]));
-        let disorder = disorder.fold(Disorder::default(), Disorder::and);
-        (self.facts.reordered, self.facts.largest_step_back_ns) = (disorder.steps_back, disorder.largest_ns);
-        self.explain_bad();
-        if at.is_empty() {
-            return Err(self.nothing());
-        }
-        if u32::try_from(at.len()).is_err() {
-            return Err(Error::failed("more than 4294967295 events; read fewer files at once".to_owned()));
-        }
-        if !at.is_sorted() {
-            let order = stable_order(&at, &starts);
-            at = permuted(&at, &order);
-            self.client = permuted(&self.client, &order);
-            self.cost = if self.cost.is_empty() { Vec::new() } else { permuted(&self.cost, &order) };
-        }
-        let names = in_order_of_appearance(&mut self.client, self.clients.into_names());
-        self.facts.resolution_ns = resolution_ns(&at);
-        if self.unnamed > 0 {
-            self.facts.notes.push(format!("{} events have an empty client (nothing or -)", self.unnamed));
-        }
-        let cost = if self.cost.is_empty() { Costs::Unit } else { Costs::Each(self.cost) };
-        Ok(Trace { at, client: self.client, cost, names, facts: self.facts })
-    }
-
-    /// Takes out events whose time turned out too large for the unit of their column.
-    fn drop_beyond(&mut self, at: &mut Vec<u64>, starts: &mut [usize], beyond: &[usize]) -> Result<()> {
-        let Some(&first) = beyond.first() else { return Ok(()) };
-        let count = beyond.len() as u64;
-        let message = format!(
-            "{}: event {} of the input has a time of {} that lies beyond the range in the unit of its column",
-            self.input,
-            first + 1,
-            at[first]
-        );
-        if self.options.on_error == OnError::Fail {
-            return Err(Error::failed(format!("{message} (--time-unit names another unit)")));
-        }
-        self.bad_shown.truncate(SHOWN - 1);
-        self.bad_shown.push(message);
-        self.facts.events -= count;
-        self.facts.bad += count;
-        for start in starts {
-            *start -= beyond.partition_point(|removed| removed < start);
-        }
-        retain_others(at, beyond);
-        retain_others(&mut self.client, beyond);
-        if !self.cost.is_empty() {
-            retain_others(&mut self.cost, beyond);
-        }
-        Ok(())
-    }
-
-    fn explain_bad(&mut self) {
-        if self.facts.bad > 0 {
-            let more = self.facts.bad - self.bad_shown.len() as u64;
-            self.facts.notes.push(format!("{} bad records were left out", self.facts.bad));
-            self.facts.notes.extend(self.bad_shown.iter().map(|shown| format!("bad: {shown}")));
-            if more > 0 {
-                self.facts.notes.push(format!("bad: and {more} more"));
-            }
-        }
-    }
-
-    fn nothing(&self) -> Error {
-        let paths: Vec<String> = self.facts.paths.iter().map(|p| p.display().to_string()).collect();
-        let mut message = match self.facts.rows {
-            0 => format!("{}: empty: no records at all", paths.join(", ")),
-            rows => format!(
-                "{}: no readable record: {rows} records read as {}, of them {} bad, {} blank, {} skipped",
-                paths.join(", "),
-                self.facts.format,
-                self.facts.bad,
-                self.facts.blank,
-                self.facts.skipped
-            ),
-        };
-        for shown in &self.bad_shown {
-            let _ = write!(message, "\n  {shown}");
-        }
-        if self.facts.bad > 0 {
-            message.push_str("\n  --format, --time-column and --log-format say how to read the input");
-        } else if self.facts.skipped > 0 && !self.options.filters.is_empty() {
-            message.push_str("\n  no record passes --where");
-        }
-        Error::failed(message)
+        let Some(stream) = &mut self.stream else { return Ok(()) };
+        let handed_on = stream.hand_on(&self.input, &at, &self.client, &self.cost);
+        self.client.clear();
+        self.cost.clear();
+        handed_on
     }
 }
 
@@ -281,15 +222,4 @@ fn describe(input: &str, place: Place<'_>, bad: &Bad<'_>) -> String {
     let (line, column) = place.of(&bad.found);
     let found = if bad.found.text.is_empty() { String::new() } else { format!(", found {}", shown(bad.found.text)) };
     format!("{input}:{line}:{column}: {}{found}", bad.why)
-}
-
-/// Removes the elements at these increasing indices.
-fn retain_others<T>(column: &mut Vec<T>, removed: &[usize]) {
-    let mut removed = removed.iter().copied().peekable();
-    let mut index = 0;
-    column.retain(|_| {
-        let keep = removed.next_if_eq(&index).is_none();
-        index += 1;
-        keep
-    });
 }

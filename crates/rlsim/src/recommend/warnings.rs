@@ -1,0 +1,35 @@
+//! What speaks against trusting the trace with this promise.
+
+use super::part::Part;
+use super::{Promise, Task, share};
+use crate::inspect::{Finding, Inspection, Severity};
+
+/// What inspection warns of, and what the promise itself asks of a trace.
+pub(super) fn warnings(task: &Task, inspection: &Inspection, whole: &Part, rest: Option<&Part>) -> Vec<Finding> {
+    let about_clients =
+        |finding: &&Finding| !(task.promise.is_global() && matches!(finding.code, "one-client" | "few-clients"));
+    let serious = |finding: &&Finding| finding.severity >= Severity::Warning || finding.code == "status-unknown";
+    let mut warnings: Vec<Finding> =
+        inspection.findings.iter().filter(serious).filter(about_clients).cloned().collect();
+    if let Promise::LimitedClients { millionths } = task.promise {
+        let too_few = |part: &Part| {
+            let clients = part.grouped.clients() as u128;
+            millionths > 0 && clients * u128::from(millionths) < 1_000_000
+        };
+        let warning = |code, part: &Part, advice: &str| Finding {
+            code,
+            severity: Severity::Warning,
+            found: format!("{} clients are too few to show a share of {}", part.grouped.clients(), share(millionths)),
+            advice: advice.to_owned(),
+        };
+        if too_few(whole) {
+            let advice = "the answer keeps every client of the trace; take a longer trace, or promise a larger share";
+            warnings.push(warning("share-below-one", whole, advice));
+        } else if let Some(rest) = rest.filter(|rest| too_few(rest)) {
+            let advice = "they are those of the rest, where a single limited client counts as a failure: a strict check, and \
+                          no proof either way; take a longer trace, or promise a larger share";
+            warnings.push(warning("share-below-one-on-the-rest", rest, advice));
+        }
+    }
+    warnings
+}
