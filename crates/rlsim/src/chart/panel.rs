@@ -88,7 +88,8 @@ fn edges(chart: &ComparisonChart) -> Vec<u64> {
     if !same || (until - from) / window > MOST_EDGES {
         return Vec::new();
     }
-    (from / window + 1..=until / window).map(|i| i.saturating_mul(window)).filter(|edge| *edge < until).collect()
+    let edges = (from / window..=until / window).map(|i| i.saturating_mul(window));
+    edges.filter(|edge| from < *edge && *edge < until).collect()
 }
 
 /// Draws a panel whose upper edge is at `top`.
