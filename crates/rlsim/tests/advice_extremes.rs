@@ -80,7 +80,7 @@ fn ask_everything(trace: &Trace, window: u64) {
                 picture(chart::burst_curve(&advised).unwrap());
             }
             Err(error) => {
-                assert!(error.to_string().contains("expected") || error.to_string().contains("promise"), "{error}")
+                assert!(error.to_string().contains("expected") || error.to_string().contains("promise"), "{error}");
             }
         }
     }

@@ -6,6 +6,10 @@ use std::path::Path;
 #[expect(unreachable_pub, reason = "the fuzz targets use the same file through a crate")]
 mod readers;
 
+#[path = "../../../fuzz/src/policy.rs"]
+#[expect(unreachable_pub, reason = "the fuzz targets use the same file through a crate")]
+mod policy;
+
 /// What a fuzz target does with its input.
 type Check = fn(&[u8]);
 
@@ -26,13 +30,14 @@ fn run(folder: impl AsRef<Path>, check: Check) -> usize {
 }
 
 #[test]
-fn corpora_of_the_readers() {
-    let checks: [(&str, Check); 5] = [
+fn corpora() {
+    let checks: [(&str, Check); 6] = [
         ("any", readers::any),
         ("delimited", readers::delimited),
         ("lines", readers::lines),
         ("json", readers::json),
         ("compressed", readers::compressed),
+        ("policy_text", policy::policy_text),
     ];
     for (target, check) in checks {
         assert!(run(format!("../../fuzz/corpus/{target}"), check) > 0, "{target}");

@@ -7,6 +7,7 @@ mod compare;
 mod engines;
 mod files;
 mod inspect;
+#[cfg(not(all(feature = "png", feature = "serve", feature = "redis")))]
 mod left_out;
 mod output;
 mod progress;

@@ -126,7 +126,6 @@ struct Counts {
     never: u64,
     units_offered: u128,
     units_allowed: u128,
-    last_release_ns: Option<u64>,
 }
 
 impl PolicyMetrics {
@@ -161,9 +160,6 @@ impl PolicyMetrics {
             self.promises.observe(history);
         }
         admitted::collect(history, &mut self.scratch);
-        if let Some(last) = self.scratch.last() {
-            self.counts.last_release_ns = self.counts.last_release_ns.max(Some(last.at));
-        }
         self.envelope.observe(&self.scratch);
         let client = tally.client;
         let peak = self.observe_windows(client, tally.units_allowed);
@@ -266,7 +262,6 @@ impl PolicyMetrics {
                 trailing: self.trailing.finish(),
                 clients: tallies,
                 raster: self.raster.finish(),
-                last_release_ns: counts.last_release_ns,
             },
         }
     }
@@ -287,7 +282,6 @@ impl Counts {
         self.never += other.never;
         self.units_offered += other.units_offered;
         self.units_allowed += other.units_allowed;
-        self.last_release_ns = self.last_release_ns.max(other.last_release_ns);
     }
 }
 
