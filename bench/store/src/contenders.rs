@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use governor::{DefaultKeyedRateLimiter, Quota};
 use ratelimit_core::{Algorithm, BucketState, TokenBucket};
-use ratelimit_store::{Clock, Exact, Fingerprint, KeyedLimiter, SystemClock};
+use ratelimit_store::{Clock, FastClock, KeyForm, KeyedLimiter};
 
 use crate::keys::Key;
 
@@ -29,8 +29,9 @@ pub const HOUR: Duration = Duration::from_secs(3600);
 pub fn all<K: Key>() -> Vec<(&'static str, Make<K>)> {
     let mut all: Vec<(&'static str, Make<K>)> = vec![
         ("governor", |per| Box::new(Governor(DefaultKeyedRateLimiter::keyed(governor_quota(per))))),
-        ("ours, fingerprints", |per| Box::new(Ours::<Fingerprint>(builder(per).build()))),
-        ("ours, exact keys", |per| Box::new(Ours::<Exact>(builder(per).exact_keys().build()))),
+        ("ours, fingerprints", |per| Box::new(Ours(builder(per).clock(FastClock::new()).build()))),
+        ("ours, exact keys", |per| Box::new(Ours(builder(per).clock(FastClock::new()).exact_keys().build()))),
+        ("ours, fingerprints, system clock", |per| Box::new(Ours(builder(per).build()))),
         ("Mutex<HashMap> with the core", |per| Box::new(OneLock::<K>::new(per))),
     ];
     if K::IS_TEXT {
@@ -52,9 +53,9 @@ fn builder(per: Duration) -> ratelimit_store::Builder<TokenBucket> {
     KeyedLimiter::builder(bucket(per)).max_clients(2_000_000)
 }
 
-struct Ours<F>(KeyedLimiter<TokenBucket, F>);
+struct Ours<F, C>(KeyedLimiter<TokenBucket, F, C>);
 
-impl<K: Key, F: ratelimit_store::KeyForm> Contender<K> for Ours<F> {
+impl<K: Key, F: KeyForm, C: Clock> Contender<K> for Ours<F, C> {
     fn check(&self, key: &K) -> bool {
         self.0.check(key.bytes()).is_allowed()
     }
@@ -71,12 +72,12 @@ impl<K: Key> Contender<K> for Governor<K> {
 struct OneLock<K> {
     states: Mutex<HashMap<K, BucketState>>,
     bucket: TokenBucket,
-    clock: SystemClock,
+    clock: FastClock,
 }
 
 impl<K: Key> OneLock<K> {
     fn new(per: Duration) -> Self {
-        OneLock { states: Mutex::default(), bucket: bucket(per), clock: SystemClock::new() }
+        OneLock { states: Mutex::default(), bucket: bucket(per), clock: FastClock::new() }
     }
 }
 

@@ -22,7 +22,9 @@ fn main() {
         ["throughput", rounds] => throughput(rounds.parse().unwrap()),
         ["memory"] => memory(),
         ["memory-of", contender, clients] => memory::measure(contender, clients.parse().unwrap()),
-        ["calls", contender, clients, calls] => throughput::calls(contender, clients.parse().unwrap(), calls.parse().unwrap()),
+        ["alone", contender, clients, rounds] => {
+            throughput::alone(contender, clients.parse().unwrap(), rounds.parse().unwrap());
+        }
         ["slowest"] => {
             slowest::growth();
             slowest::denied_by_allowed();

@@ -50,14 +50,13 @@ pub fn run<K: Key>(cell: Cell, size: &Size) -> Vec<(&'static str, f64)> {
     let mut ratios = vec![Vec::new(); contenders.len()];
     let mut allowed = vec![0_usize; contenders.len()];
     for round in 0..size.rounds {
-        let calls: Vec<Vec<u32>> = (0..cell.threads)
-            .map(|thread| sequence(cell.draw, cell.clients, size.calls, (round * 64 + thread) as u64))
-            .collect();
+        let calls: Vec<Vec<K>> =
+            (0..cell.threads).map(|thread| calls(&keys, cell.draw, size.calls, (round * 64 + thread) as u64)).collect();
         // Another order each round, so that nobody always comes after the same neighbour.
         let mut times = vec![0.0; contenders.len()];
         for i in 0..contenders.len() {
             let i = (i + round) % contenders.len();
-            let (time, passed) = timed(&*contenders[i].1, &keys, &calls);
+            let (time, passed) = timed(&*contenders[i].1, &calls);
             times[i] = time;
             allowed[i] += passed;
         }
@@ -83,7 +82,7 @@ pub fn run<K: Key>(cell: Cell, size: &Size) -> Vec<(&'static str, f64)> {
 }
 
 /// Seconds until all threads have made their calls, and how many were allowed.
-fn timed<K: Key>(contender: &dyn Contender<K>, keys: &[K], calls: &[Vec<u32>]) -> (f64, usize) {
+fn timed<K: Key>(contender: &dyn Contender<K>, calls: &[Vec<K>]) -> (f64, usize) {
     let start = Barrier::new(calls.len());
     thread::scope(|scope| {
         let threads: Vec<_> = calls
@@ -93,7 +92,7 @@ fn timed<K: Key>(contender: &dyn Contender<K>, keys: &[K], calls: &[Vec<u32>]) -
                 scope.spawn(move || {
                     start.wait();
                     let begun = Instant::now();
-                    let allowed = calls.iter().filter(|i| contender.check(&keys[**i as usize])).count();
+                    let allowed = calls.iter().filter(|key| contender.check(key)).count();
                     (begun, Instant::now(), allowed)
                 })
             })
@@ -110,12 +109,35 @@ pub fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// One contender alone on one thread with uniform strings: for a profiler.
-pub fn calls(contender: &str, clients: usize, calls: usize) {
+/// The keys of calls in their order: a service has just read the key of the request, so it is at hand.
+fn calls<K: Key>(keys: &[K], draw: Draw, length: usize, seed: u64) -> Vec<K> {
+    sequence(draw, keys.len(), length, seed).into_iter().map(|i| keys[i as usize].clone()).collect()
+}
+
+/// One contender alone on one thread with uniform strings, nanoseconds of processor time a call: for a profiler, and where
+/// other processes disturb.
+pub fn alone(contender: &str, clients: usize, rounds: usize) {
     let (_, make) = all::<String>().into_iter().find(|(name, _)| *name == contender).unwrap();
     let limiter = make(SECOND);
     let keys: Vec<String> = (0..clients as u64).map(String::make).collect();
-    for i in sequence(Draw::Uniform, clients, calls, 1) {
-        std::hint::black_box(limiter.check(&keys[i as usize]));
+    let calls = calls(&keys, Draw::Uniform, 1_000_000, 1);
+    for key in keys.iter().chain(&calls) {
+        limiter.check(key);
     }
+    let times = (0..rounds)
+        .map(|_| {
+            let begun = on_processor();
+            for key in &calls {
+                std::hint::black_box(limiter.check(key));
+            }
+            (on_processor() - begun) / 1e6
+        })
+        .collect();
+    println!("{contender}, {clients}: {:.1} ns", median(times));
+}
+
+/// Nanoseconds that this thread has run.
+fn on_processor() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    text.split_whitespace().next().unwrap().parse().unwrap()
 }

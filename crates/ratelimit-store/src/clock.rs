@@ -1,11 +1,17 @@
 //! Where the time comes from. The limiters read a [`Clock`] once a call; every operation also has an `_at` form that
 //! takes the time instead, for tests, replays, and batches that read the clock once.
 
+#[cfg(feature = "fast-clock")]
+mod fast;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use ratelimit_core::Nanos;
+
+#[cfg(feature = "fast-clock")]
+pub use fast::FastClock;
 
 /// Tells the time, in nanoseconds since the Unix epoch.
 ///

@@ -123,8 +123,10 @@ impl<P: Algorithm, K: KeyForm, C: Clock> KeyedLimiter<P, K, C> {
     /// [`check_n`](Self::check_n) at `now`.
     #[inline]
     pub fn check_n_at(&self, key: impl AsRef<[u8]>, now: Nanos, cost: u64) -> Decision {
-        let decision = self.table.check(key.as_ref(), now, cost);
-        if self.shadow { admitted(decision) } else { decision }
+        if self.shadow {
+            return admitted(self.table.check(key.as_ref(), now, cost));
+        }
+        self.table.check(key.as_ref(), now, cost)
     }
 
     /// The decision that [`check_n`](Self::check_n) would take, with nothing charged.

@@ -151,7 +151,7 @@ impl<P: Algorithm, C: Clock> Limiter<P, C> {
     }
 }
 
-/// Waiting: see [`wait`](crate::wait).
+/// Waiting: see [`wait`].
 impl<P: Algorithm + Clone, C: Clock> Limiter<P, C> {
     /// Blocks until the cost is allowed, and charges it.
     pub fn wait_until_allowed(&self, wait: impl Into<Wait>) -> Result<Decision, WaitError>

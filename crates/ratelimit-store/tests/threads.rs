@@ -98,3 +98,47 @@ fn a_full_table_stays_bounded_under_threads() {
     limiter.sweep();
     assert!(limiter.is_empty());
 }
+
+/// Threads that bring the same newcomers while the table grows from its first pages to hundreds: no client is lost or kept
+/// twice while a page is split.
+#[test]
+fn nobody_is_lost_while_the_table_grows() {
+    let policy = TokenBucket::per(3, Duration::from_secs(3600)).unwrap();
+    let limiter = KeyedLimiter::builder(policy).clock(ManualClock::new(START)).max_clients(20_000).build();
+    let admitted = together(4, |thread| {
+        let mut admitted = 0;
+        for i in 0..10_000_u64 {
+            // Each thread begins elsewhere.
+            let key = ((i + thread * 2_500) % 10_000).to_be_bytes();
+            admitted += u64::from(limiter.check(key).is_allowed());
+        }
+        admitted
+    });
+    assert_eq!(admitted, 3 * 10_000);
+    assert_eq!(limiter.len(), 10_000);
+}
+
+/// The policy changes back and forth while the table grows: every client is migrated once at each change.
+#[test]
+fn a_live_change_meets_every_client_while_the_table_grows() {
+    let per_hour = |limit| FixedWindow::per(limit, Duration::from_secs(3600)).unwrap();
+    let limiter = KeyedLimiter::builder(per_hour(10)).clock(ManualClock::new(START)).max_clients(20_000).build();
+    together(3, |thread| {
+        if thread == 0 {
+            for i in 0..100 {
+                limiter.set_policy(per_hour(10 + i % 3));
+            }
+            limiter.set_policy(per_hour(10));
+            return 0;
+        }
+        for i in 0..5_000_u64 {
+            limiter.check_n((thread * 5_000 + i).to_be_bytes(), 4);
+        }
+        0
+    });
+    assert_eq!(limiter.len(), 10_000);
+    for i in 5_000..15_000_u64 {
+        assert!(limiter.peek(i.to_be_bytes(), 6).is_allowed());
+        assert!(!limiter.peek(i.to_be_bytes(), 7).is_allowed());
+    }
+}

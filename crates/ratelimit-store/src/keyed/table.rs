@@ -77,11 +77,13 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
         let at = page.effective(now);
         let found = page.find(fingerprint, key);
         let newcomer = found.is_none();
-        let decision = match found {
+        let mut decision = match found {
             Some(i) => page.decide(i, at, cost),
             None => self.check_newcomer(&mut page, fingerprint, key, at, cost),
         };
-        let decision = seen_from(decision, at.saturating_sub(now));
+        if at > now {
+            decision = seen_from(decision, at.saturating_sub(now));
+        }
         let answers = page.count(decision.is_allowed());
         drop(page);
         if newcomer {
@@ -313,7 +315,7 @@ impl<P: Algorithm + Clone, K: KeyForm> Gate for Table<P, K> {
 }
 
 /// A decision taken `behind` later than the caller's `now`, in the caller's terms: durations count from its `now`.
-#[inline]
+#[cold]
 fn seen_from(decision: Decision, behind: Nanos) -> Decision {
     if behind == Nanos::ZERO {
         return decision;

@@ -12,7 +12,7 @@ use super::caller::{Ask, Bounds, Caller};
 use super::error::{BuildError, SharedError};
 use super::key::Prefix;
 use super::link::{Link, Target};
-use super::reply;
+use super::reply::{self, Waits};
 use super::script::{Action, Time};
 use super::split::SplitLimiter;
 use crate::Backend;
@@ -241,7 +241,7 @@ impl SharedLimiter {
         let mut asked = asked.map(Vec::into_iter);
         let next = |asked: &mut Result<_, SharedError>| match asked {
             Ok(answers) => match Iterator::next(answers) {
-                Some(Ok(value)) => reply::decision(&value).map(|grant| grant.decision),
+                Some(Ok(value)) => reply::decision(&value, Waits::Ticks).map(|grant| grant.decision),
                 Some(Err(error)) => Err(SharedError::from_redis(error)),
                 None => Err(SharedError::Reply { found: "fewer answers than requests".into() }),
             },
@@ -262,7 +262,7 @@ impl SharedLimiter {
             return Ok(Grant { units: most, decision });
         }
         let ask = Ask { client: key.as_ref(), action: Action::Take, cost: most, now_micros: None };
-        reply::decision(&self.caller.ask(ask).await?)
+        reply::decision(&self.caller.ask(ask).await?, Waits::Ticks)
     }
 
     async fn decide(&self, client: &[u8], action: Action, cost: u64) -> Result<Decision, SharedError> {
@@ -270,7 +270,7 @@ impl SharedLimiter {
             return Ok(known);
         }
         let ask = Ask { client, action, cost, now_micros: None };
-        reply::decision(&self.caller.ask(ask).await?).map(|grant| grant.decision)
+        reply::decision(&self.caller.ask(ask).await?, Waits::Ticks).map(|grant| grant.decision)
     }
 
     async fn change(&self, client: &[u8], action: Action, cost: u64) -> Result<(), SharedError> {

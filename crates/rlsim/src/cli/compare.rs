@@ -80,6 +80,7 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
     let report = match args.engine {
         EngineArg::Flat => comparison.run(&trace),
         EngineArg::Keyed => comparison.run_through(&trace, |policy| Ok(Keyed::new(policy, trace.names.len())))?,
+        EngineArg::Redis => through_redis(&comparison, &trace, &args.redis)?,
     };
     if !exports.iter().any(|(_, target)| matches!(target, Target::Stdout)) {
         output::print(&report::table(&report))?;
@@ -91,6 +92,19 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
         write(Target::File(chart), &render(Kind::Svg, &report)?)?;
     }
     hold(&assertions, &report)
+}
+
+#[cfg(feature = "redis")]
+fn through_redis(comparison: &Comparison, trace: &Trace, url: &str) -> Result<Report> {
+    if trace.at.iter().any(|at| !at.is_multiple_of(1000)) {
+        output::talk("note: the trace has stamps finer than the microseconds in which Redis decides: they are cut");
+    }
+    comparison.run_through(trace, |policy| super::redis_engine::Redis::new(policy, url))
+}
+
+#[cfg(not(feature = "redis"))]
+fn through_redis(_: &Comparison, _: &Trace, _: &str) -> Result<Report> {
+    Err(super::left_out::error("--engine redis", "redis"))
 }
 
 /// All outputs are written by now; every condition that does not hold is said, not only the first.

@@ -7,10 +7,13 @@ mod compare;
 mod engines;
 mod files;
 mod inspect;
+#[cfg(not(all(feature = "png", feature = "serve", feature = "redis")))]
 mod left_out;
 mod output;
 mod progress;
 mod recommend;
+#[cfg(feature = "redis")]
+mod redis_engine;
 mod sweep;
 mod words;
 
