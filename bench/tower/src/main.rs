@@ -1,7 +1,8 @@
 //! Nanoseconds that a rate-limiting layer adds to a service that answers at once, with its headers on and its clients in
 //! memory, beside tower_governor and axum-governor.
 //!
-//! Method: requests from 1 and from 100 000 addresses, in a fixed shuffled order, all within their limit, called in process
+//! Method: requests from 1 and from 100 000 addresses, in a fixed shuffled order, all within their limit (a burst of 10^9, and 10^9
+//! per hour), called in process
 //! and polled once. All contenders run the same requests once a round, interleaved; a round's figure is its time divided by
 //! the number of requests; the bare service's figure is taken off. Printed is the median over the rounds, and the median of
 //! the ratios within a round. The 99.9th percentile is of single calls, timed one by one (the bare service's is printed too,
@@ -61,7 +62,7 @@ fn bare() -> impl Service<Request<Body>, Response = Response<Body>, Error = Infa
 }
 
 fn ours(dialects: &[Dialect]) -> Call {
-    let limit = Limit::parse("default", "token-bucket:1000000000/1s").expect("a policy");
+    let limit = Limit::parse("default", "token-bucket:1000000000/1h").expect("a policy");
     let layer = RateLimitLayer::builder().limit(limit).dialects(dialects.iter().copied()).build().expect("a layer");
     let mut service = layer.layer(bare());
     Box::new(move |peer| status(service.call(request(peer))))
@@ -69,12 +70,12 @@ fn ours(dialects: &[Dialect]) -> Call {
 
 fn tower_governor() -> Call {
     let mut builder = GovernorConfigBuilder::default();
-    let config = builder.per_nanosecond(1).burst_size(1_000_000_000).use_headers().finish().expect("a configuration");
+    let config = builder.per_nanosecond(3_600).burst_size(1_000_000_000).use_headers().finish().expect("a configuration");
     contender(GovernorLayer::new(Arc::new(config)).layer(bare()))
 }
 
 fn axum_governor() -> Call {
-    let quota = AxumQuota::requests_per_second(nz!(1_000_000_000u32));
+    let quota = AxumQuota::requests_per_hour(nz!(1_000_000_000u32)).burst(nz!(1_000_000_000u32));
     let config = AxumConfig::default().with_extractor(PeerIp::default()).expect_connect_info().quota_default(quota);
     contender(AxumGovernor::new(config.finish().expect("a configuration")).layer(bare()))
 }
@@ -116,16 +117,32 @@ fn median(mut figures: Vec<f64>) -> f64 {
     figures[figures.len() / 2]
 }
 
+/// One contender alone, for a profiler: `bench-tower NAME`.
+fn only(name: &str) {
+    let peers = peers(1);
+    let all = contenders();
+    let (_, mut call) = all.into_iter().find(|(known, _)| known.starts_with(name)).expect("the beginning of a contender's name");
+    println!("{:.0} ns", per_call(&mut call, &peers));
+}
+
+fn contenders() -> Vec<(&'static str, Call)> {
+    vec![
+        ("bare service", contender(bare())),
+        ("ours, draft -11 and triple (5 fields)", ours(&[Dialect::Draft11, Dialect::Triple])),
+        ("ours, X-RateLimit (3 fields)", ours(&[Dialect::XRateLimit(Reset::Delta)])),
+        ("tower_governor (2 fields)", tower_governor()),
+        ("axum-governor (5 fields)", axum_governor()),
+        ("no fields", ours(&[])),
+    ]
+}
+
 fn main() {
+    if let Some(name) = std::env::args().nth(1) {
+        return only(&name);
+    }
     for clients in [1, 100_000] {
         let peers = peers(clients);
-        let mut contenders: Vec<(&str, Call)> = vec![
-            ("bare service", contender(bare())),
-            ("ours, draft -11 and triple (5 fields)", ours(&[Dialect::Draft11, Dialect::Triple])),
-            ("ours, X-RateLimit (3 fields)", ours(&[Dialect::XRateLimit(Reset::Delta)])),
-            ("tower_governor (2 fields)", tower_governor()),
-            ("axum-governor (5 fields)", axum_governor()),
-        ];
+        let mut contenders = contenders();
         // Everybody is known before anything is measured.
         contenders.iter_mut().for_each(|(_, call)| drop(per_call(call, &peers)));
         let mut rounds: Vec<Vec<f64>> = Vec::new();
