@@ -68,7 +68,7 @@ fn the_text_says_first_what_the_trace_is_good_for() {
     assert!(std::fs::read_to_string(folder.path().join("t.md")).expect("the page").starts_with("**t.csv: 2 requests"));
     let refused = rlsim(folder.path(), &["inspect", "--trace", "t.csv", "--export", "t.toml"]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("ends in .svg, .json, .md"));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("ends in .svg, .png, .json, .md"));
 }
 
 #[test]

@@ -7,14 +7,14 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Commands of ```console blocks, each with the output that is shown.
+/// Commands of `console` blocks, each with the output that is shown.
 fn commands(text: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     for block in text.split("```console\n").skip(1) {
         for line in block.split("```").next().unwrap_or_default().lines() {
             match (line.strip_prefix("$ "), found.last_mut()) {
                 (Some(command), _) => found.push((command.to_owned(), String::new())),
-                (None, Some((_, output))) => *output += &format!("{line}\n"),
+                (None, Some((_, output))) => *output = format!("{output}{line}\n"),
                 (None, None) => panic!("output before a command: {line}"),
             }
         }
