@@ -36,14 +36,12 @@ fn written(number: u64) -> Option<&'static str> {
 
 /// A number as a value. Small ones cost nothing.
 pub(super) fn number(number: u64) -> HeaderValue {
-    match written(number) {
-        Some(digits) => HeaderValue::from_static(digits),
-        None => {
-            let mut text = String::with_capacity(20);
-            push_number(&mut text, number);
-            value(text)
-        }
+    if let Some(digits) = written(number) {
+        return HeaderValue::from_static(digits);
     }
+    let mut text = String::with_capacity(20);
+    push_number(&mut text, number);
+    value(text)
 }
 
 /// Appends `number` in decimal.
