@@ -1,16 +1,6 @@
 //! What every fuzz target checks, apart from the fuzzer, so that ordinary tests can run the same corpora.
+mod policy;
 mod readers;
 
+pub use policy::policy_text;
 pub use readers::{any, compressed, delimited, json, lines};
-
-/// Policy text: whatever parses prints to a text that parses to the same policy.
-///
-/// # Panics
-/// If it does not.
-pub fn policy_text(data: &[u8]) {
-    let Ok(text) = std::str::from_utf8(data) else { return };
-    if let Ok(policy) = text.parse::<ratelimit_core::Policy>() {
-        let printed = policy.to_string();
-        assert_eq!(printed.parse::<ratelimit_core::Policy>().ok(), Some(policy), "{text} prints as {printed}");
-    }
-}

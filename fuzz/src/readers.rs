@@ -69,7 +69,7 @@ fn columns_of(bits: u8, format: &str) -> ReadOptions {
     let name = |name: &str| Column::Name(name.to_owned());
     ReadOptions {
         format: Some(format.to_owned()),
-        time_column: on(0).then(|| TimeColumn::One(Column::Number(1))),
+        time_column: on(0).then_some(TimeColumn::One(Column::Number(1))),
         client_column: on(1).then_some(Column::Number(2)),
         cost_column: on(2).then_some(Column::Number(3)),
         client_as: if on(3) { ClientAs::Ip } else { ClientAs::Raw },

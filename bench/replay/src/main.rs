@@ -40,7 +40,8 @@ fn main() {
     sets.push(("all five".into(), all));
     for (name, policies) in sets {
         let count = policies.len() as f64;
-        let comparison = Comparison { policies, by: By::Client, threads: NonZeroUsize::MIN, command: vec![] };
+        let threads = NonZeroUsize::MIN;
+        let comparison = Comparison { policies, by: By::Client, threads, details: false, command: vec![] };
         let mut rates: Vec<f64> = (0..5)
             .map(|_| {
                 let begun = Instant::now();

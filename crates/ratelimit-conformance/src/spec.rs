@@ -25,6 +25,18 @@ impl Kind {
     pub const LIMITING: [Kind; 5] =
         [Kind::FixedWindow, Kind::SlidingLog, Kind::SlidingCounter, Kind::TokenBucket, Kind::LeakyBucket];
 
+    /// The name in policy text.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Unlimited => "unlimited",
+            Kind::FixedWindow => "fixed-window",
+            Kind::SlidingLog => "sliding-log",
+            Kind::SlidingCounter => "sliding-counter",
+            Kind::TokenBucket => "token-bucket",
+            Kind::LeakyBucket => "leaky-bucket",
+        }
+    }
+
     /// Whether the algorithm has a burst of its own.
     pub const fn is_bucket(self) -> bool {
         matches!(self, Kind::TokenBucket | Kind::LeakyBucket)

@@ -3,7 +3,7 @@
 //! The adapter speaks the core's words ([`Policy`], [`Nanos`], [`Decision`]). It is always given the time; it never
 //! reads a clock. What it does not have it declares absent in its [`Domain`], and is then not asked for it.
 
-use ratelimit_core::{Decision, Nanos, Policy};
+use ratelimit_core::{Decision, Nanos, Policy, Rule};
 
 use crate::spec::{Kind, PolicySpec};
 
@@ -135,6 +135,27 @@ impl Domain {
     };
 }
 
+/// A new client of the policy, or `None` where the domain leaves it out or the implementation refuses it.
+pub(crate) fn offered<S: Subject>(subject: &S, policy: &Policy) -> Option<S::Client> {
+    let domain = subject.domain();
+    let has = |rule: &Rule| *rule == Rule::Unlimited || domain.kinds.iter().any(|kind| kind.name() == rule.name());
+    let is_within = policy.rules().len() <= domain.most_rules && policy.rules().iter().all(has);
+    if is_within { subject.client(policy) } else { None }
+}
+
+/// The answer with every duration changed.
+fn with_durations(decision: Decision, change: impl Fn(Nanos) -> Nanos) -> Decision {
+    match decision {
+        Decision::Allowed { remaining, reset_after, delay } => {
+            Decision::Allowed { remaining, reset_after: change(reset_after), delay: change(delay) }
+        }
+        Decision::Denied { retry_after, remaining, reset_after } => {
+            Decision::Denied { retry_after: change(retry_after), remaining, reset_after: change(reset_after) }
+        }
+        never @ Decision::Never { .. } => never,
+    }
+}
+
 /// A client whose time is counted in ticks.
 pub(crate) struct Ticked<C> {
     client: C,
@@ -145,7 +166,7 @@ impl<C: Client> Ticked<C> {
     /// A new client of `subject`, or `None` where it refuses the policy.
     pub(crate) fn new<S: Subject<Client = C>>(subject: &S, policy: &PolicySpec) -> Option<Self> {
         let tick = subject.domain().tick;
-        Some(Ticked { client: subject.client(&policy.policy(tick)?)?, tick })
+        Some(Ticked { client: offered(subject, &policy.policy(tick)?)?, tick })
     }
 
     fn nanos(&self, ticks: u64) -> Nanos {
@@ -164,17 +185,13 @@ impl<C: Client> Ticked<C> {
     }
 
     fn answer(&self, decision: Decision) -> Decision {
-        match decision {
-            Decision::Allowed { remaining, reset_after, delay } => {
-                Decision::Allowed { remaining, reset_after: self.ticks(reset_after), delay: self.ticks(delay) }
-            }
-            Decision::Denied { retry_after, remaining, reset_after } => Decision::Denied {
-                retry_after: self.ticks(retry_after),
-                remaining,
-                reset_after: self.ticks(reset_after),
-            },
-            never @ Decision::Never { .. } => never,
-        }
+        with_durations(decision, |duration| self.ticks(duration))
+    }
+
+    /// A model's answer, whose durations may be longer than nanoseconds can say.
+    pub(crate) fn saturated(&self, decision: Decision) -> Decision {
+        let longest = Nanos::MAX.get() / self.tick.get();
+        with_durations(decision, |duration| if duration.get() > longest { Nanos::MAX } else { duration })
     }
 
     pub(crate) fn decide(&mut self, now: u64, cost: u64) -> Decision {

@@ -49,6 +49,8 @@ proptest! {
 
     #[test]
     fn one_rule_is_its_algorithm(trace in traces(Domain::FULL, Family::Policy)) {
+        let policy = trace.policy.policy(TICK).unwrap();
+        prop_assert_eq!(policy.capacity(), trace.policy.capacity());
         for spec in &trace.policy.0 {
             let rule: Rule = spec.rule(TICK).unwrap();
             let expected = answers(&Policy::from(rule), &trace);
@@ -78,6 +80,7 @@ proptest! {
             PolicySpec(of_kind.to_vec()).policy(TICK).unwrap()
         };
         let buckets = AllOf::new([token(&first), token(&second)]);
+        prop_assert_eq!(buckets.capacity(), first.burst.min(second.burst));
         prop_assert_eq!(answers(&buckets, &trace), answers(&policy(Kind::TokenBucket), &trace));
         let queues = AllOf::new([leaky(&first), leaky(&second)]);
         prop_assert_eq!(answers(&queues, &trace), answers(&policy(Kind::LeakyBucket), &trace));

@@ -80,3 +80,24 @@ fn a_migrated_level_is_rounded_up_to_reduced_parts() {
         );
     }
 }
+
+/// Debt that the new bucket's parts cannot express saturates, both in its whole units and in the started one.
+#[test]
+fn migrated_debt_saturates() {
+    for kind in [Kind::TokenBucket, Kind::LeakyBucket] {
+        let to = || PolicySpec::from(RuleSpec::new(kind, 1, u64::MAX));
+        let charge = |at: u64, cost: u64| Op { at, call: Call::Charge(cost) };
+        let migrate = |at: u64| Op { at, call: Call::Migrate(to()) };
+        let back = Op { at: 2, call: Call::Migrate(RuleSpec::new(kind, u64::MAX, 1).into()) };
+        holds(
+            RuleSpec::new(kind, 1, 1).into(),
+            vec![charge(0, u64::MAX), charge(0, u64::MAX), charge(0, u64::MAX), migrate(0), back, Op::decide(2, 1)],
+        );
+        // 2^64 + 1 units and a half: the whole units are exactly the most that there can be.
+        let refund = Op { at: 1, call: Call::Refund(u64::MAX) };
+        holds(
+            RuleSpec::new(kind, 1, 2).into(),
+            vec![charge(0, u64::MAX), charge(0, 3), migrate(1), refund, Op::decide(1, 1), Op::decide(u64::MAX, 1)],
+        );
+    }
+}

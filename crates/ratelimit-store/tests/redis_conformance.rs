@@ -68,13 +68,17 @@ impl Subject for Live {
     }
 }
 
-/// A delay is told in nanoseconds, and compared in ticks.
+/// Durations are told in nanoseconds, and compared in ticks.
 fn in_ticks(decision: Decision) -> Decision {
+    let up = |nanos: Nanos| Nanos::from_micros(nanos.get().div_ceil(1000));
     match decision {
         Decision::Allowed { remaining, reset_after, delay } => {
-            Decision::Allowed { remaining, reset_after, delay: Nanos::from_micros(delay.get().div_ceil(1000)) }
+            Decision::Allowed { remaining, reset_after: up(reset_after), delay: up(delay) }
         }
-        other => other,
+        Decision::Denied { retry_after, remaining, reset_after } => {
+            Decision::Denied { retry_after: up(retry_after), remaining, reset_after: up(reset_after) }
+        }
+        never @ Decision::Never { .. } => never,
     }
 }
 

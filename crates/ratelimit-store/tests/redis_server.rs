@@ -374,7 +374,7 @@ fn a_user_needs_few_rights() {
             assert!(matches!(other.check("a").await.unwrap_err(), SharedError::Server(_)), "{text}");
         }
         let long = patient("sliding-log:100000/1h").connect(&url).unwrap();
-        long.check_many(&[("log", 1); 200]).await.into_iter().for_each(|answer| drop(answer.unwrap()));
+        assert!(long.check_many(&[("log", 1); 200]).await.iter().all(Result::is_ok));
     });
 }
 

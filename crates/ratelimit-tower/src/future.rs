@@ -28,6 +28,7 @@ use crate::timer::Sleep;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct About {
     pub(crate) is_head: bool,
+    /// And the layer is to expose its fields.
     pub(crate) has_origin: bool,
 }
 
@@ -45,17 +46,18 @@ pin_project! {
 }
 
 pin_project! {
-    /// `F` is the service's future, `Q` the request, `R` the service's response.
+    /// `F` is the service's future, `Q` the request, `R` the service's response. What only a wait needs is boxed: a
+    /// future that does not wait should not be large.
     #[project = StateProjection]
     enum State<S, F, Q, R> {
         /// A shared backend is asked.
-        Pending { decision: Boxed<Result<Outcome, Unavailable>>, held: Option<(S, Q)> },
+        Pending { decision: Boxed<Result<Outcome, Unavailable>>, held: Option<Box<(S, Q)>> },
         /// The request waits its turn in a queue.
-        Waiting { turn: Sleep, place: Option<Place>, held: Option<(S, Q)> },
+        Waiting { turn: Sleep, place: Option<Place>, held: Option<Box<(S, Q)>> },
         /// The service works on it.
         Running { #[pin] future: F, outcome: Option<Outcome> },
         /// What it has cost is corrected.
-        Settling { settled: Boxed<Result<Few<Level>, Unavailable>>, held: Option<(R, Outcome)> },
+        Settling { settled: Boxed<Result<Few<Level>, Unavailable>>, held: Option<Box<(R, Outcome)>> },
         /// It does not pass.
         Refused { response: Option<Response<Bytes>> },
     }
@@ -101,7 +103,7 @@ where
         service: S,
         request: Request<B>,
     ) -> Self {
-        ResponseFuture { engine, about, state: State::Pending { decision, held: Some((service, request)) } }
+        ResponseFuture { engine, about, state: State::Pending { decision, held: Some(Box::new((service, request))) } }
     }
 
     pub(crate) fn waiting(
@@ -134,7 +136,7 @@ fn wait<S, F, Q, R>(engine: &Arc<Engine>, outcome: Outcome, delay: Nanos, held: 
         None => Box::pin(std::future::ready(())),
     };
     let place = Place { engine: Arc::clone(engine), outcome: Some(outcome) };
-    State::Waiting { turn, place: Some(place), held: Some(held) }
+    State::Waiting { turn, place: Some(place), held: Some(Box::new(held)) }
 }
 
 impl<S, B, R> Future for ResponseFuture<S, B>
@@ -150,11 +152,11 @@ where
                 StateProjection::Pending { decision, held } => {
                     let decision = ready!(decision.as_mut().poll(cx));
                     let Some(held) = held.take() else { return Poll::Pending };
-                    after_decision(this.engine, decision, held)
+                    after_decision(this.engine, decision, *held)
                 }
                 StateProjection::Waiting { turn, place, held } => {
                     ready!(turn.as_mut().poll(cx));
-                    let Some((mut service, mut request)) = held.take() else { return Poll::Pending };
+                    let Some((mut service, mut request)) = held.take().map(|held| *held) else { return Poll::Pending };
                     let outcome = place.take().and_then(Place::leave);
                     if let Some(outcome) = &outcome {
                         attach_handle(this.engine, outcome, &mut request);
@@ -172,11 +174,14 @@ where
                         this.engine.describe(&mut response, &outcome, outcome.levels.as_slice());
                         return Poll::Ready(Ok(finish(this.engine, *this.about, response)));
                     };
-                    State::Settling { settled: Box::pin(settlement.settle()), held: Some((response, outcome)) }
+                    State::Settling {
+                        settled: Box::pin(settlement.settle()),
+                        held: Some(Box::new((response, outcome))),
+                    }
                 }
                 StateProjection::Settling { settled, held } => {
                     let levels = ready!(settled.as_mut().poll(cx));
-                    let Some((mut response, outcome)) = held.take() else { return Poll::Pending };
+                    let Some((mut response, outcome)) = held.take().map(|held| *held) else { return Poll::Pending };
                     // A backend that failed meanwhile has nothing to claim.
                     if let Ok(levels) = levels {
                         this.engine.describe(&mut response, &outcome, levels.as_slice());

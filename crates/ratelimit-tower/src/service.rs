@@ -52,7 +52,7 @@ where
         let head = Head::of(&request);
         let about = About {
             is_head: request.method() == Method::HEAD,
-            has_origin: request.headers().contains_key(http::header::ORIGIN),
+            has_origin: engine.settings.expose && request.headers().contains_key(http::header::ORIGIN),
         };
         match engine.begin(&head) {
             Begin::Exempt => ResponseFuture::exempt(engine, about, self.inner.call(request)),

@@ -125,7 +125,7 @@ proptest! {
 
     #[test]
     fn splitting_a_leaky_bucket_never_shortens_the_summed_delay(arrivals in traffic(), servers in 2..6usize) {
-        // Guerin 2019, for units of one size and until they have drained; a queue that refuses nothing, so that both
+        // Guerin 2019 (arXiv:1909.08969), for units of one size and until they have drained; a queue that refuses nothing, so that both
         // serve the same requests.
         let arrivals: Vec<_> = arrivals.into_iter().map(|arrival| Arrival { client: 0, cost: 1, ..arrival }).collect();
         let cluster = cluster(servers, "leaky-bucket:20/1s,burst=100000");
@@ -300,6 +300,40 @@ fn the_table_says_ten_times_for_ten_servers() {
     );
     let row = text.lines().find(|line| line.starts_with("own-limit")).unwrap();
     assert!(row.contains("10.0x"), "{row}");
+}
+
+#[test]
+fn a_sweep_says_how_late_the_news_may_come() {
+    let pattern = "spike --rate 20/s --times 40 --at 2s --for 2s --duration 6s";
+    let words = ["--policy", "token-bucket:20/1s", "--pattern", pattern, "--no-chart", "--sweep"];
+    let text = output(&words).unwrap();
+    assert!(text.starts_with("20 servers that hear of each other every 10 ms let 1."), "{text}");
+    let json = output(&[&words[..], &["--export", "-"]].concat()).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["cells"].as_array().unwrap().len(), 28);
+}
+
+#[test]
+fn where_nothing_exceeds_the_limit_the_finding_is_what_is_refused() {
+    let words = ["--policy", "token-bucket:50/1s", "--pattern", "constant --rate 50/s --duration 10s", "--no-chart"];
+    let more = ["--routing", "weighted:20,1", "--strategy", "split-limit", "shared-store"];
+    let text = output(&[&words[..], &more].concat()).unwrap();
+    assert!(text.starts_with("Each with its part of the limit: 10 servers refuse "), "{text}");
+}
+
+#[test]
+fn the_charts_of_the_docs_are_those_that_are_written() {
+    let sweep = "spike --rate 100/s --times 40 --at 10s --for 5s --duration 40s";
+    for (words, name) in [
+        (vec!["--servers", "10"], "cluster.svg"),
+        (vec!["--sweep", "--policy", "token-bucket:100/1s", "--pattern", sweep], "cluster-sweep.svg"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        output(&[&words[..], &["--export", path.to_str().unwrap()]].concat()).unwrap();
+        let shown = std::fs::read_to_string(format!("{}/../../docs/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        assert!(std::fs::read_to_string(path).unwrap() == shown, "docs/{name} is stale: write it anew with {words:?}");
+    }
 }
 
 #[test]

@@ -153,8 +153,8 @@ fn policies_are_chosen_and_named() {
 #[test]
 fn a_global_limit_counts_all_clients_together() {
     let folder = tempfile::tempdir().unwrap();
-    let rows: String = (0..30).map(|i| format!("{},c{}\n", i / 3, i % 10)).collect();
-    std::fs::write(folder.path().join("t.csv"), format!("time_s,client\n{rows}")).unwrap();
+    let rows: Vec<String> = (0..30).map(|i| format!("{},c{}", i / 3, i % 10)).collect();
+    std::fs::write(folder.path().join("t.csv"), format!("time_s,client\n{}\n", rows.join("\n"))).unwrap();
     let output = rlsim(folder.path(), "compare --trace t.csv --limit 2/1s --by global --no-chart --export -");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     // Three requests in each of ten seconds: the sum of min(3, 2).

@@ -95,3 +95,15 @@ fn coarse_stamps_are_seen_in_a_real_log() {
     assert_eq!(coarse.expect("the clock is coarse for a second")["severity"], "warning");
     assert_eq!(report["rates"].as_array().map(Vec::len), Some(2), "1 s is the window and the second");
 }
+
+#[test]
+fn throttling_errors_of_a_real_service_are_seen() {
+    let Some(path) = shared("aws_cloudtrail_stratus.json") else { return };
+    let path = path.display().to_string();
+    let report = json(&rlsim(Path::new("."), &["inspect", "--trace", &path, "--export", "-"]));
+    assert_eq!(
+        (report["refused"]["column"].as_str(), report["refused"]["throttled"].as_u64()),
+        (Some("errorCode"), Some(15))
+    );
+    assert!(codes(&report).contains(&"already-refused"), "{report}");
+}

@@ -4,8 +4,6 @@ use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-const SECOND: u64 = 1_000_000_000;
-
 fn rlsim(words: &[&str], input: &[u8]) -> Vec<u8> {
     let mut program = Command::new(env!("CARGO_BIN_EXE_rlsim"))
         .args(words)

@@ -36,7 +36,8 @@ fn assert_conserved(outcome: &Outcome) {
     assert_eq!(outcome.requests, outcome.ends.served + outcome.gave_up + outcome.in_flight);
     assert_eq!(outcome.in_flight, 0, "drained");
     assert_eq!(outcome.attempts, outcome.ends.total());
-    assert!(outcome.first_try <= outcome.ends.served && outcome.requests <= outcome.attempts);
+    assert!(outcome.first_try <= outcome.ends.served);
+    assert!(outcome.requests <= outcome.attempts + outcome.withheld);
     assert_eq!(outcome.groups.iter().map(|group| group.requests).sum::<u64>(), outcome.requests);
     assert_eq!(outcome.groups.iter().map(|group| group.served).sum::<u64>(), outcome.ends.served);
     let [p50, p95, p99, longest] = outcome.wait;
@@ -69,6 +70,7 @@ fn scenario() -> impl Strategy<Value = String> {
         "limiter = \"fixed-window:1/1s\"\nhints = \"exact\"",
         "limiter = \"sliding-log:3/1s\"\nhints = \"none\"",
     ]);
+    let throttle = prop::sample::select(vec!["", "throttle = \"budget:10%\"", "throttle = \"adaptive:2\""]);
     let trigger = prop::sample::select(vec![
         "",
         "[trigger]\nwhat = \"outage\"\nfrom = \"1s\"\nto = \"2s\"",
@@ -76,13 +78,21 @@ fn scenario() -> impl Strategy<Value = String> {
         "[trigger]\nwhat = \"flash-crowd\"\nrate = \"50/s\"\nthink = \"10ms\"\nfrom = \"1s\"\nto = \"2s\"",
     ]);
     let server = (1..5u32, 1..80u32, 0..30u32, 0..=100u32, any::<bool>(), 1..50u32);
-    (load, retry, limiter, trigger, server, 1..12u32, 1..900u32).prop_map(
-        |(load, retry, limiter, trigger, (workers, service, queue, refusal, random, latency), attempts, timeout)| {
+    (load, (retry, throttle), limiter, trigger, server, 1..12u32, 1..900u32).prop_map(
+        |(
+            load,
+            (retry, throttle),
+            limiter,
+            trigger,
+            (workers, service, queue, refusal, random, latency),
+            attempts,
+            timeout,
+        )| {
             format!(
                 "question = \"?\"\nduration = \"3s\"\ndrain = \"1h\"\n[server]\nworkers = {workers}\n\
                  service = \"{service}ms\"\nqueue = {queue}\nrefusal-percent = {refusal}\nrandom-service = {random}\n\
                  latency = \"{latency}ms\"\n{limiter}\n{trigger}\n[[clients]]\nname = \"c\"\ncount = 9\n{load}\n\
-                 retry = \"{retry}\"\nattempts = {attempts}\ntimeout = \"{timeout}ms\"\n"
+                 retry = \"{retry}\"\nattempts = {attempts}\ntimeout = \"{timeout}ms\"\n{throttle}\n"
             )
         },
     )
@@ -130,7 +140,17 @@ fn a_metastable_failure_outlives_its_trigger() {
     assert_eq!(variant(&compared, "four tries").recovery, Recovery::Never);
     // Jitter does not help against it: the queue is full of work that nobody waits for.
     assert_eq!(variant(&compared, "four tries, full jitter").recovery, Recovery::Never);
-    for name in ["one try", "four tries, short queue", "four tries, limit in front", "limit in front, wait as told"] {
+    let budget = variant(&compared, "four tries, retry budget");
+    assert!(budget.amplification() < 1.1);
+    assert!(variant(&compared, "four tries, adaptive").withheld > 0);
+    for name in [
+        "one try",
+        "four tries, short queue",
+        "four tries, limit in front",
+        "limit in front, wait as told",
+        "four tries, retry budget",
+        "four tries, adaptive",
+    ] {
         assert!(matches!(variant(&compared, name).recovery, Recovery::After(_)), "{name}");
     }
     assert!(variant(&compared, "four tries").wasted > 5 * variant(&compared, "four tries, short queue").wasted);
@@ -183,6 +203,42 @@ fn the_output_says_the_finding_and_names_the_chart() {
     assert!(text.contains("attempts for each."), "{text}");
     assert!(talk.ends_with("s.svg\n") && talk.starts_with("wrote "), "{talk}");
     assert!(std::fs::read_to_string(chart).unwrap().contains("an outage from 20 s to 23 s"));
+}
+
+#[test]
+fn the_charts_of_the_docs_are_those_that_are_written() {
+    for name in ["polite-queue", "metastable"] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("chart.svg");
+        output(&[name, "--export", path.to_str().unwrap()]).unwrap();
+        let shown = format!("{}/../../docs/{name}-storm.svg", env!("CARGO_MANIFEST_DIR"));
+        let fresh = std::fs::read_to_string(path).unwrap() == std::fs::read_to_string(shown).unwrap();
+        assert!(fresh, "docs/{name}-storm.svg is stale: write it anew with rlsim storm {name}");
+    }
+}
+
+#[test]
+fn a_heat_map_says_where_a_server_never_recovers() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("small.toml");
+    // A tenth of the metastable scenario.
+    let text = Scenario::built_in("metastable").unwrap();
+    let text =
+        text.replace("workers = 10", "workers = 1").replace("queue = 1000", "queue = 100").replace("160/s", "16/s");
+    std::fs::write(&path, text).unwrap();
+    let words = [path.to_str().unwrap(), "--heat-map", "--only", "four tries", "--no-chart"];
+    let text = output(&words).unwrap().0;
+    assert!(text.starts_with("\"four tries\": in ") && text.contains(" never"), "{text}");
+    let json: serde_json::Value =
+        serde_json::from_str(&output(&[&words[..], &["--export", "-"]].concat()).unwrap().0).unwrap();
+    assert_eq!(json["cells"].as_array().unwrap().len(), 36);
+    for (words, part) in [
+        (["noisy-neighbour", "--heat-map", "--no-chart", "--seed=1"], "no [trigger]"),
+        (["metastable", "--only", "five tries", "--no-chart"], "expected one of \"four tries\""),
+    ] {
+        let error = output(&words).unwrap_err();
+        assert!(error.exit_code() == 2 && error.to_string().contains(part), "{error}");
+    }
 }
 
 #[test]

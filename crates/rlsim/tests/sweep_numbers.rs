@@ -142,6 +142,8 @@ fn a_rate_needs_a_span() {
     let error = sweep(&instant, &grid("0.5x"), NonZeroUsize::MIN, Vec::new()).unwrap_err();
     assert!(error.to_string().contains("has no rate"), "{error}");
     assert!(sweep(&instant, &grid("auto"), NonZeroUsize::MIN, Vec::new()).is_ok());
+    let same = sweep(&instant, &grid("0.1p, 0.2p, 1, 1p, 5"), NonZeroUsize::MIN, Vec::new()).unwrap();
+    assert_eq!(same.points.len(), 14 * 2, "what rounds to the same limit is tried once");
     let huge = grid("1..900 step 1");
     assert!(sweep(&instant, &huge, NonZeroUsize::MIN, Vec::new()).unwrap_err().to_string().contains("larger steps"));
 }

@@ -6,8 +6,15 @@ use std::path::Path;
 #[expect(unreachable_pub, reason = "the fuzz targets use the same file through a crate")]
 mod readers;
 
+#[path = "../../../fuzz/src/policy.rs"]
+#[expect(unreachable_pub, reason = "the fuzz targets use the same file through a crate")]
+mod policy;
+
+/// What a fuzz target does with its input.
+type Check = fn(&[u8]);
+
 /// Runs a check on every file of a folder; how many there were.
-fn run(folder: impl AsRef<Path>, check: fn(&[u8])) -> usize {
+fn run(folder: impl AsRef<Path>, check: Check) -> usize {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     for file in &files {
@@ -23,13 +30,14 @@ fn run(folder: impl AsRef<Path>, check: fn(&[u8])) -> usize {
 }
 
 #[test]
-fn corpora_of_the_readers() {
-    let checks: [(&str, fn(&[u8])); 5] = [
+fn corpora() {
+    let checks: [(&str, Check); 6] = [
         ("any", readers::any),
         ("delimited", readers::delimited),
         ("lines", readers::lines),
         ("json", readers::json),
         ("compressed", readers::compressed),
+        ("policy_text", policy::policy_text),
     ];
     for (target, check) in checks {
         assert!(run(format!("../../fuzz/corpus/{target}"), check) > 0, "{target}");

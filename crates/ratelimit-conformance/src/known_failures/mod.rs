@@ -9,7 +9,7 @@ pub mod decisions;
 use ratelimit_core::{Decision, Nanos, Policy};
 
 use crate::spec::Kind;
-use crate::subject::{Client, Subject};
+use crate::subject::{Client, Subject, offered};
 
 /// Calls that any implementation can afford.
 pub const FEW: u64 = 500;
@@ -17,32 +17,17 @@ pub const FEW: u64 = 500;
 /// The client of a policy text. `None` where the implementation refuses it or lacks the algorithm.
 fn client<S: Subject>(subject: &S, text: &str) -> Option<S::Client> {
     let policy: Policy = text.parse().expect("the texts here are valid");
-    let (domain, names) = (subject.domain(), policy.rules());
-    let has_all = names.iter().all(|rule| domain.kinds.iter().any(|kind| name(*kind) == rule.name()));
-    let is_offered = has_all && names.len() <= domain.most_rules;
-    let client = if is_offered { subject.client(&policy) } else { None };
+    let client = offered(subject, &policy);
     if client.is_none() {
         println!("left out: {text} is not offered");
     }
     client
 }
 
-/// The name in policy text.
-fn name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Unlimited => "unlimited",
-        Kind::FixedWindow => "fixed-window",
-        Kind::SlidingLog => "sliding-log",
-        Kind::SlidingCounter => "sliding-counter",
-        Kind::TokenBucket => "token-bucket",
-        Kind::LeakyBucket => "leaky-bucket",
-    }
-}
-
 /// The same quota for each of the five algorithms.
 fn each_algorithm<S: Subject>(subject: &S, quota: &str, mut row: impl FnMut(&str, S::Client)) {
     for kind in Kind::LIMITING {
-        let text = format!("{}:{quota}", name(kind));
+        let text = format!("{}:{quota}", kind.name());
         if let Some(client) = client(subject, &text) {
             row(&text, client);
         }

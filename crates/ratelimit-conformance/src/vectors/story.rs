@@ -10,7 +10,7 @@ use ratelimit_core::{Decision, Nanos, Policy};
 
 use super::config;
 use super::data::{Event, Vector};
-use crate::subject::{Abilities, Client, Subject};
+use crate::subject::{Abilities, Client, Subject, offered};
 
 /// Why a vector did not pass.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub(super) fn tell<S: Subject>(subject: &S, vector: &Vector) -> Result<(), Troub
     if vector.config.slack.is_some_and(|slack| slack > 0) {
         return Err(Trouble::Unknown("idle credit of a pacer".into()));
     }
-    let client = subject.client(&policy).ok_or(Trouble::NotOffered)?;
+    let client = offered(subject, &policy).ok_or(Trouble::NotOffered)?;
     let earliest = vector.events.iter().map(|event| event.t_ms).min().unwrap_or(0);
     let mut story = Story { subject, client, policy, shift: -earliest.min(0), reserved: BTreeMap::new() };
     story.begin(vector)?;
@@ -92,13 +92,18 @@ impl<S: Subject> Story<'_, S> {
     /// Capacity less what is used: negative in debt.
     fn left(&mut self, now: Nanos) -> Result<i64, Trouble> {
         use ratelimit_core::Algorithm as _;
+        self.needs(|can| can.used)?;
+        let left = i128::from(self.policy.capacity()) - i128::from(self.client.used(now));
+        i64::try_from(left).map_err(|_| Trouble::Unknown("a number beyond i64".into()))
+    }
+
+    /// Compares what is left; without `used`, debt cannot be told from nothing left.
+    fn compare_left(&mut self, what: &str, now: Nanos, theirs: i64) -> Result<(), Trouble> {
         if self.subject.domain().can.used {
-            let left = i128::from(self.policy.capacity()) - i128::from(self.client.used(now));
-            return i64::try_from(left).map_err(|_| Trouble::Unknown("a number beyond i64".into()));
+            return same(what, self.left(now)?, theirs);
         }
         match self.client.decide(now, 0) {
-            // What is exhausted may be in debt, which only `used` could tell.
-            Decision::Allowed { remaining, .. } if remaining > 0 => Ok(i64::try_from(remaining).unwrap_or(i64::MAX)),
+            Decision::Allowed { remaining, .. } if theirs >= 0 => same(what, remaining, theirs.unsigned_abs()),
             _ => Err(Trouble::NotOffered),
         }
     }
@@ -107,7 +112,7 @@ impl<S: Subject> Story<'_, S> {
     fn compare_state(&mut self, event: &Event, now: Nanos) -> Result<(), Trouble> {
         let expect = &event.expect;
         if let Some(remaining) = expect.remaining {
-            same("remaining", self.left(now)?, remaining)?;
+            self.compare_left("remaining", now, remaining)?;
         }
         for used in [expect.used, expect.count].into_iter().flatten() {
             self.needs(|can| can.used)?;

@@ -3,6 +3,8 @@
 use std::convert::Infallible;
 use std::task::{Context, Poll, Waker};
 
+use ratelimit_core::Nanos;
+
 use super::*;
 use crate::{KeyedLimiter, ManualClock};
 

@@ -9,9 +9,8 @@
 //! | every window | a whole number of microseconds, at most 2^51 (71 years) |
 //! | fixed window | `L < 2^53` |
 //! | sliding log | `L < 2^52`, and `min(L, W) <= 2^24` entries |
-//! | sliding counter | `L * W < 2^53` |
-//! | token bucket, leaky bucket | `B * W / g < 2^53` with `g = gcd(L, W)`, and `B * W / L <= 2^52` (the time to fill) |
-//! | leaky bucket | `1000 * L / g < 2^53` as well |
+//! | sliding counter | `L * W < 2^53`, and `1000 * L < 2^53` |
+//! | token bucket, leaky bucket | with `g = gcd(L, W)`: `B * W / g < 2^53`, `1000 * L / g < 2^53`, and `B * W / L <= 2^52` (the time to fill) |
 //!
 //! Times are at most 2^52 microseconds (the year 2112), so that a time and two windows are below 2^53 together.
 
@@ -21,6 +20,8 @@ use ratelimit_core::{Policy, Quota, Rule};
 
 /// Whole numbers below this are exact in Lua.
 const EXACT: u128 = 1 << 53;
+/// Waits are exact to the nanosecond.
+const NANOS_A_MICRO: u128 = 1000;
 /// The longest window, in microseconds.
 const LONGEST_WINDOW: u64 = 1 << 51;
 /// The latest time, and the longest that a bucket may take to fill, in microseconds.
@@ -80,7 +81,9 @@ impl fmt::Display for NotExact {
                 "the window is no whole number of microseconds; round it to one (the server's clock tells no less)"
             }
             Reason::WindowTooLong => "the window is longer than 2^51 us (71 years); choose a shorter one",
-            Reason::LimitTooLarge => "the limit is too large, expected less than 2^53 (sliding log: 2^52)",
+            Reason::LimitTooLarge => {
+                "the limit is too large, expected less than 2^53 (sliding log: 2^52, sliding counter: 2^53 / 1000)"
+            }
             Reason::LogTooLong => {
                 "the log could grow beyond 2^24 entries; choose a smaller limit, or sliding-counter or token-bucket"
             }
@@ -147,14 +150,12 @@ fn exact_rule(rule: Rule) -> Result<Option<Parameters>, Reason> {
         }
         Rule::SlidingCounter(_) => {
             below_exact(u128::from(limit) * u128::from(window), Reason::CounterTooLarge)?;
-            Parameters { kind: "counter", numbers: [window, limit, LARGEST_COST / window] }
+            below_exact(u128::from(limit) * NANOS_A_MICRO, Reason::LimitTooLarge)?;
+            // Debt is cut off where these products end.
+            Parameters { kind: "counter", numbers: [window, limit, LARGEST_COST / window.max(NANOS_A_MICRO as u64)] }
         }
         Rule::TokenBucket(_) => bucket("token", limit, window, rule.burst().unwrap_or(limit))?,
-        Rule::LeakyBucket(_) => {
-            let parameters = bucket("leaky", limit, window, rule.burst().unwrap_or(limit))?;
-            below_exact(u128::from(parameters.numbers[0]) * 1000, Reason::DrainTooFast)?;
-            parameters
-        }
+        Rule::LeakyBucket(_) => bucket("leaky", limit, window, rule.burst().unwrap_or(limit))?,
     };
     Ok(Some(parameters))
 }
@@ -174,7 +175,7 @@ fn bucket(kind: &'static str, limit: u64, window: u64, burst: u64) -> Result<Par
     let (drain, unit) = (limit / divisor, window / divisor);
     let parts = u128::from(burst) * u128::from(unit);
     below_exact(parts, Reason::BucketTooLarge)?;
-    below_exact(u128::from(drain), Reason::LimitTooLarge)?;
+    below_exact(u128::from(drain) * NANOS_A_MICRO, Reason::DrainTooFast)?;
     if parts.div_ceil(u128::from(drain)) > u128::from(LATEST) {
         return Err(Reason::BucketTooSlow);
     }
@@ -231,6 +232,8 @@ mod tests {
         // 2^53 - 1 = 6361 * 69431 * 20394401.
         assert_eq!(refused(counter(6361, 69_431 * 20_394_401)), None);
         assert_eq!(refused(counter(1 << 20, 1 << 33)), Some(Reason::CounterTooLarge));
+        assert_eq!(refused(counter((EDGE - 1) / 1000, 1)), None);
+        assert_eq!(refused(counter(EDGE / 1000 + 1, 1)), Some(Reason::LimitTooLarge));
 
         let log = |limit, micros| Rule::SlidingLog(SlidingLog::new(quota(limit, micros)));
         assert_eq!(refused(log(1 << 24, 1 << 40)), None);
@@ -242,7 +245,8 @@ mod tests {
         assert_eq!(refused(token(3, 1 << 33, 1 << 20)), Some(Reason::BucketTooLarge));
         assert_eq!(refused(token(1, 1 << 51, 2)), None);
         assert_eq!(refused(token(1, 1 << 51, 3)), Some(Reason::BucketTooSlow));
-        assert_eq!(refused(token(EDGE, 1, 1)), Some(Reason::LimitTooLarge));
+        assert_eq!(refused(token((EDGE - 1) / 1000, 1, EDGE - 1)), None);
+        assert_eq!(refused(token(EDGE / 1000 + 1, 1, 1)), Some(Reason::DrainTooFast));
 
         let leaky = |limit| Rule::LeakyBucket(LeakyBucket::new(quota(limit, 1)));
         assert_eq!(refused(leaky((EDGE - 1) / 1000)), None);

@@ -9,6 +9,7 @@
 //!                  NOSCRIPT
 //! ```
 
+mod builder;
 mod caller;
 mod error;
 mod exact;
@@ -20,9 +21,10 @@ mod reply;
 mod script;
 mod split;
 
+pub use builder::{Builder, DEFAULT_MAX_CALLS, DEFAULT_TIMEOUT};
 pub use error::{BuildError, SharedError};
 pub use exact::{NotExact, Reason};
 pub use key::BadPrefix;
-pub use limiter::{Builder, DEFAULT_MAX_CALLS, DEFAULT_TIMEOUT, SharedLimiter};
+pub use limiter::SharedLimiter;
 pub use replay::{ReplayLimiter, Request};
 pub use split::SplitLimiter;

@@ -5,11 +5,11 @@ use ratelimit_core::{Decision, Nanos};
 use super::caller::{Ask, Caller};
 use super::error::SharedError;
 use super::exact::LATEST;
-use super::reply;
+use super::reply::{self, Waits};
 use super::script::Action;
 use crate::lease::Grant;
 
-/// A shared limiter whose scripts are told the time instead of asking the server, and are otherwise the same.
+/// A shared limiter whose scripts are told the time instead of asking the server, and are otherwise the same. Its answers are the core's, to the nanosecond.
 ///
 /// Not for limiting servers: each would decide by its own clock. Times are cut to whole microseconds, and lie before
 /// 2^52 us (the year 2112). Keys live an hour longer than they would, since a replay may be slower than what it
@@ -61,7 +61,7 @@ impl ReplayLimiter {
             return Ok(Grant { units: most, decision });
         }
         let ask = Ask { client: key, action: Action::Take, cost: most, now_micros: Some(micros(now)?) };
-        reply::decision(&self.caller.ask(ask).await?)
+        reply::decision(&self.caller.ask(ask).await?, Waits::Nanos)
     }
 
     /// Records `cost` units at `now`, whatever the limit.
@@ -106,7 +106,7 @@ impl ReplayLimiter {
         let decide = |request: &Request<'_>| match self.caller.known(request.cost) {
             Some(known) => Ok(known),
             None => match asked.next() {
-                Some(answer) => Ok(reply::decision(&answer.map_err(SharedError::from_redis)?)?.decision),
+                Some(answer) => Ok(reply::decision(&answer.map_err(SharedError::from_redis)?, Waits::Nanos)?.decision),
                 None => Err(SharedError::Reply { found: "fewer answers than requests".into() }),
             },
         };
@@ -118,7 +118,7 @@ impl ReplayLimiter {
             return Ok(known);
         }
         let ask = Ask { client, action, cost, now_micros: Some(micros(now)?) };
-        reply::decision(&self.caller.ask(ask).await?).map(|grant| grant.decision)
+        reply::decision(&self.caller.ask(ask).await?, Waits::Nanos).map(|grant| grant.decision)
     }
 
     async fn change(&self, client: &[u8], now: Nanos, cost: u64, action: Action) -> Result<(), SharedError> {

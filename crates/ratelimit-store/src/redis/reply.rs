@@ -6,26 +6,37 @@ use redis::Value;
 use super::error::SharedError;
 use crate::lease::Grant;
 
+/// How finely the waits are told until the server would decide otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Waits {
+    /// By the server's clock: whole microseconds, rounded up.
+    Ticks,
+    /// Exactly.
+    Nanos,
+}
+
 /// Reads what `decide`, `peek` and `take` return.
-pub(crate) fn decision(value: &Value) -> Result<Grant, SharedError> {
+pub(crate) fn decision(value: &Value, waits: Waits) -> Result<Grant, SharedError> {
     let unexpected = || SharedError::Reply { found: format!("{value:?}") };
+    let wait = |micros, late| exact(micros, if waits == Waits::Ticks { 0 } else { late });
     let numbers = integers(value).ok_or_else(unexpected)?;
     match numbers[..] {
-        [1, remaining, reset, delay_micros, delay_nanos, charged] => {
-            let delay = Nanos::from_micros(delay_micros).saturating_add(Nanos::new(delay_nanos));
-            let decision = Decision::Allowed { remaining, reset_after: Nanos::from_micros(reset), delay };
+        [1, remaining, reset, reset_late, delay, delay_late, charged] => {
+            let reset_after = wait(reset, reset_late);
+            let decision = Decision::Allowed { remaining, reset_after, delay: exact(delay, delay_late) };
             Ok(Grant { units: charged, decision })
         }
-        [0, remaining, reset, retry] => {
-            let decision = Decision::Denied {
-                retry_after: Nanos::from_micros(retry),
-                remaining,
-                reset_after: Nanos::from_micros(reset),
-            };
-            Ok(Grant { decision, units: 0 })
+        [0, remaining, reset, reset_late, retry, retry_late] => {
+            let (retry_after, reset_after) = (wait(retry, retry_late), wait(reset, reset_late));
+            Ok(Grant { units: 0, decision: Decision::Denied { retry_after, remaining, reset_after } })
         }
         _ => Err(unexpected()),
     }
+}
+
+/// A duration of the scripts.
+fn exact(micros: u64, late_nanos: u64) -> Nanos {
+    Nanos::from_micros(micros).saturating_sub(Nanos::new(late_nanos))
 }
 
 /// Reads what `charge` and `refund` return.
@@ -56,19 +67,29 @@ mod tests {
     }
 
     #[test]
-    fn waits_are_microseconds_and_delays_finer() {
-        let reply = decision(&array(&[1, 4, 5, 6, 7, 2])).unwrap();
-        let expected = Decision::Allowed { remaining: 4, reset_after: Nanos::new(5000), delay: Nanos::new(6007) };
-        assert_eq!(reply, Grant { decision: expected, units: 2 });
-        let reply = decision(&array(&[0, 4, 5, 6])).unwrap();
-        let expected = Decision::Denied { retry_after: Nanos::new(6000), remaining: 4, reset_after: Nanos::new(5000) };
-        assert_eq!(reply, Grant { decision: expected, units: 0 });
+    fn waits_are_told_in_ticks_or_exactly_and_delays_exactly() {
+        let allowed =
+            |reset, delay| Decision::Allowed { remaining: 4, reset_after: Nanos::new(reset), delay: Nanos::new(delay) };
+        let reply = array(&[1, 4, 5, 999, 6, 3, 2]);
+        let grant = |decision| Grant { units: 2, decision };
+        assert_eq!(decision(&reply, Waits::Ticks).unwrap(), grant(allowed(5000, 5997)));
+        assert_eq!(decision(&reply, Waits::Nanos).unwrap(), grant(allowed(4001, 5997)));
+
+        let denied = |reset, retry| Decision::Denied {
+            retry_after: Nanos::new(retry),
+            remaining: 4,
+            reset_after: Nanos::new(reset),
+        };
+        let reply = array(&[0, 4, 5, 1, 6, 2]);
+        let grant = |decision| Grant { units: 0, decision };
+        assert_eq!(decision(&reply, Waits::Ticks).unwrap(), grant(denied(5000, 6000)));
+        assert_eq!(decision(&reply, Waits::Nanos).unwrap(), grant(denied(4999, 5998)));
     }
 
     #[test]
     fn anything_else_is_an_error_that_shows_it() {
         for bad in [array(&[]), array(&[2, 0, 0, 0]), array(&[0, -1, 0, 0]), Value::Nil, Value::Int(1)] {
-            let text = decision(&bad).unwrap_err().to_string();
+            let text = decision(&bad, Waits::Ticks).unwrap_err().to_string();
             assert!(text.contains(&format!("{bad:?}")), "{text}");
         }
         assert!(done(&array(&[1])).is_ok() && done(&array(&[0])).is_err());

@@ -79,8 +79,10 @@ impl Engine {
         actual: Option<&ActualCost>,
     ) -> Option<Settlement> {
         let corrections = self.corrections(outcome.asks.as_slice(), status, actual);
-        let settlement = Settlement { engine: Arc::clone(self), asks: outcome.asks.clone(), corrections };
-        (!settlement.corrections.is_empty()).then_some(settlement)
+        if corrections.is_empty() {
+            return None;
+        }
+        Some(Settlement { engine: Arc::clone(self), asks: outcome.asks.clone(), corrections })
     }
 }
 

@@ -90,7 +90,7 @@ impl Engine {
 
     /// Lets pages of other origins read the fields.
     pub(crate) fn expose(&self, has_origin: bool, headers: &mut HeaderMap) {
-        if !has_origin || !self.settings.expose {
+        if !has_origin {
             return;
         }
         let names: Vec<_> = self.settings.exposed_fields();

@@ -23,7 +23,7 @@ impl Draft11 {
         write_policy(&self.policy, report, headers);
         let mut state = String::with_capacity(32 * report.levels.len());
         for (policy, level, partition) in report.rows() {
-            next(&mut state, &policy.name);
+            next(&mut state, policy);
             push_parameter(&mut state, ";r=", level.available.min(sf::MAX_INTEGER));
             push_parameter(&mut state, ";t=", level.seconds().min(sf::MAX_INTEGER));
             push_key(&mut state, partition);
@@ -45,7 +45,7 @@ pub(super) fn write_policy(fixed: &HeaderValue, report: &Report<'_>, headers: &m
 pub(super) fn policy_field<'a>(policies: impl Iterator<Item = (&'a Stated, Option<&'a Partition>)>) -> String {
     let mut field = String::new();
     for (policy, partition) in policies {
-        next(&mut field, &policy.name);
+        next(&mut field, policy);
         push_parameter(&mut field, ";q=", policy.quota);
         if let Some(unit) = &policy.unit {
             field.push_str(";qu=");
@@ -58,11 +58,11 @@ pub(super) fn policy_field<'a>(policies: impl Iterator<Item = (&'a Stated, Optio
 }
 
 /// Starts the next member of a list.
-pub(super) fn next(field: &mut String, name: &str) {
+pub(super) fn next(field: &mut String, policy: &Stated) {
     if !field.is_empty() {
         field.push_str(", ");
     }
-    sf::write_string(field, name);
+    field.push_str(&policy.quoted);
 }
 
 pub(super) fn push_parameter(field: &mut String, name: &str, number: u64) {

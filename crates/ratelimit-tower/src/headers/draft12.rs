@@ -26,7 +26,7 @@ impl Draft12 {
         let mut state = String::with_capacity(32 * report.levels.len());
         let mut dimensions = String::new();
         for (policy, level, partition) in report.rows() {
-            next(&mut state, &policy.name);
+            next(&mut state, policy);
             push_parameter(&mut state, ";a=", level.available.min(sf::MAX_INTEGER));
             push_parameter(&mut state, ";w=", level.seconds().min(sf::MAX_INTEGER));
             if level.cost != 1 {
@@ -34,7 +34,7 @@ impl Draft12 {
             }
             push_key(&mut state, partition);
             if let Some(partition) = partition {
-                next(&mut dimensions, &policy.name);
+                next(&mut dimensions, policy);
                 for dimension in &partition.dimensions {
                     dimensions.push(';');
                     dimensions.push_str(dimension);

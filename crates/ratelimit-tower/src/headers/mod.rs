@@ -20,13 +20,15 @@ mod read;
 pub mod sf;
 mod stated;
 mod triple;
+mod values;
 mod x_ratelimit;
 
-use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http::header::{Entry, HeaderMap, HeaderName};
 
 pub(crate) use level::{Level, View, described, retry_seconds};
 pub use read::{Hint, PolicyHint, read};
 pub(crate) use stated::Stated;
+use values::{number, push_number, value};
 pub use x_ratelimit::Reset;
 
 /// A form of the `RateLimit` fields. Several can be sent at once where they have no field in common.
@@ -159,29 +161,20 @@ impl Fields {
     }
 }
 
-/// A value made of printable ASCII, as all of ours are.
-fn value(text: String) -> HeaderValue {
-    HeaderValue::from_maybe_shared(bytes::Bytes::from(text)).unwrap_or_else(|_| HeaderValue::from_static(""))
-}
-
-/// Appends `number` in decimal: formatting is a good part of what a layer costs.
-fn push_number(out: &mut String, mut number: u64) {
-    let mut digits = [0u8; 20];
-    let mut start = digits.len();
-    loop {
-        start -= 1;
-        // A remainder of 10 is one digit.
-        digits[start] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
+/// Writes what remains, unless an inner layer has already described a policy with no more of it; whether it did.
+fn put_remaining(headers: &mut HeaderMap, name: &HeaderName, ours: u64) -> bool {
+    match headers.entry(name) {
+        Entry::Vacant(vacant) => {
+            vacant.insert(number(ours));
+            true
+        }
+        Entry::Occupied(mut occupied) => {
+            let theirs = occupied.get().to_str().ok().and_then(|text| text.parse::<u64>().ok());
+            let is_tighter = theirs.is_none_or(|theirs| ours < theirs);
+            if is_tighter {
+                occupied.insert(number(ours));
+            }
+            is_tighter
         }
     }
-    out.extend(digits[start..].iter().map(|digit| char::from(*digit)));
-}
-
-/// Whether an inner layer has already described a policy with no more remaining than ours.
-fn inner_is_tighter(headers: &HeaderMap, remaining: &HeaderName, ours: u64) -> bool {
-    let theirs = headers.get(remaining).and_then(|value| value.to_str().ok()).and_then(|text| text.parse::<u64>().ok());
-    theirs.is_some_and(|theirs| theirs <= ours)
 }

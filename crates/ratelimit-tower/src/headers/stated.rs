@@ -2,10 +2,14 @@
 
 use ratelimit_core::{Quota, Rule};
 
+use super::sf;
+
 /// What is said of a policy in every answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Stated {
     pub(crate) name: String,
+    /// The name as a String of structured fields.
+    pub(crate) quoted: String,
     /// The exact rate, for the ratio of quota to time.
     pub(crate) rate: Quota,
     /// Units in a window.
@@ -26,7 +30,11 @@ impl Stated {
         let quota = rule.burst().unwrap_or(0).max(rate.limit());
         let nanos = (u128::from(quota) * u128::from(rate.window().get())).div_ceil(u128::from(rate.limit()));
         let seconds = u64::try_from(nanos.div_ceil(1_000_000_000)).unwrap_or(u64::MAX).max(1);
-        Some(Stated { name, rate, quota, seconds, unit })
+        let mut quoted = String::new();
+        if sf::is_string(&name) {
+            sf::write_string(&mut quoted, &name);
+        }
+        Some(Stated { name, quoted, rate, quota, seconds, unit })
     }
 }
 

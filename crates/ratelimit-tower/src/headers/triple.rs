@@ -8,7 +8,7 @@
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
-use super::{Report, Stated, inner_is_tighter};
+use super::{Report, Stated, number, put_remaining};
 
 pub(super) const LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
 pub(super) const REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
@@ -26,12 +26,11 @@ impl Triple {
 
     pub(super) fn write(&self, report: &Report<'_>, headers: &mut HeaderMap) {
         let (_, level) = report.described();
-        if inner_is_tighter(headers, &REMAINING, level.available) {
+        if !put_remaining(headers, &REMAINING, level.available) {
             return;
         }
         headers.insert(LIMIT, self.limits[level.policy].clone());
-        headers.insert(REMAINING, HeaderValue::from(level.available));
-        headers.insert(RESET, HeaderValue::from(level.seconds()));
+        headers.insert(RESET, number(level.seconds()));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
-use super::{Report, Stated, inner_is_tighter, triple};
+use super::{Report, Stated, number, put_remaining, triple};
 
 pub(super) const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 pub(super) const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
@@ -31,7 +31,7 @@ impl XRateLimit {
 
     pub(super) fn write(&self, report: &Report<'_>, headers: &mut HeaderMap) {
         let (_, level) = report.described();
-        if inner_is_tighter(headers, &REMAINING, level.available) {
+        if !put_remaining(headers, &REMAINING, level.available) {
             return;
         }
         let reset = match self.reset {
@@ -39,7 +39,6 @@ impl XRateLimit {
             Reset::Epoch => (report.wall)().saturating_add(level.time.get()).div_ceil(1_000_000_000),
         };
         headers.insert(LIMIT, self.limits[level.policy].clone());
-        headers.insert(REMAINING, HeaderValue::from(level.available));
-        headers.insert(RESET, HeaderValue::from(reset));
+        headers.insert(RESET, number(reset));
     }
 }

@@ -33,6 +33,8 @@ pub fn burst_curve(it: &Recommendation) -> Result<String> {
     let most_rate = it.curve.rates.last().copied().unwrap_or(1).max(1);
     let bursts = it.curve.levels.iter().flat_map(|level| &level.bursts).copied();
     let most_burst = bursts.chain(chosen(it).map(|(_, burst)| burst)).max().unwrap_or(1).max(1);
+    // Room for the words above the highest point.
+    let most_burst = most_burst.saturating_add(most_burst / 8).max(2);
     let x = Scale::new((0, most_rate), (LEFT, RIGHT));
     let y = Scale::new((0, most_burst), (top + PLOT, top));
     canvas.text("smallest burst, units", (MARGIN, top - 190), Anchor::Start, Type::HEADING)?;
@@ -106,13 +108,24 @@ fn axes(
     canvas.text(&caption, (i32::midpoint(LEFT, RIGHT), top + PLOT + 400), Anchor::Middle, Type::QUIET)
 }
 
-/// A label at the right end of each line, from the lowest up, so that none is pushed off the page.
+/// A label at the right end of each line, kept apart and on the page. The lines lie above each other in the order of their
+/// shares.
 fn place_labels(canvas: &mut Canvas<'_>, it: &Recommendation, y: Scale, top: i32) -> Result<()> {
+    const APART: i32 = 170;
     let end = |level: &CurveLevel| y.at(level.bursts.last().copied().unwrap_or(0)) + 45;
-    let mut below = top + PLOT + 45 + 170;
-    for level in &it.curve.levels {
-        let place = end(level).min(below - 170);
-        below = place;
+    let mut places: Vec<i32> = Vec::new();
+    let mut above = top - APART + 45;
+    for level in it.curve.levels.iter().rev() {
+        above = end(level).max(above + APART);
+        places.push(above);
+    }
+    // Pushed past the bottom: push back up from there.
+    let mut below = top + PLOT + 45 + APART;
+    for place in places.iter_mut().rev() {
+        *place = (*place).min(below - APART);
+        below = *place;
+    }
+    for (level, place) in it.curve.levels.iter().rev().zip(places) {
         canvas.text(&keeps(it, level), (RIGHT + 60, place), Anchor::Start, Type::LABEL)?;
     }
     Ok(())
@@ -127,7 +140,8 @@ fn mark(canvas: &mut Canvas<'_>, it: &Recommendation, (x, y): (Scale, Scale), to
     let words = format!("{}, burst {}", quota(rate, it.window_ns), count(burst));
     let words = shorten(&words, RIGHT - LEFT, Size::Label, true);
     let at = ((px + 200).min(RIGHT - width(&words, Size::Label, true)), (py - 250).max(top + 120));
-    canvas.line(vec![(px + 60, py - 60), (at.0 - 40, at.1 - 40)], 6, Ink::Grey)?;
+    let foot = if at.0 > px { (at.0 - 40, at.1 - 40) } else { (px, at.1 + 40) };
+    canvas.line(vec![(px + 60, py - 60), foot], 6, Ink::Grey)?;
     canvas.text(&words, at, Anchor::Start, Type { size: Size::Label, bold: true, ink: Ink::Rimmed })
 }
 

@@ -6,22 +6,19 @@
 use super::canvas::{Anchor, Canvas, Type};
 use super::clock::time_axis;
 use super::ink::Ink;
+use super::page::{Entry, Header, Sample, WIDTH};
 use super::panel::{self, Frame};
 use super::scale::Scale;
 use super::svg;
-use super::text::{Size, shorten, width, wrap};
+use super::text::{Size, shorten};
 use crate::error::Result;
 use crate::metrics::{PolicyNumbers, Series, Trailing};
 use crate::report::{self, Report, count, duration, policy_title};
 use std::fmt::Write as _;
 
-/// The width of the page, and of the plot in it: about one column of the trailing line a pixel. Tenths of a pixel.
-const WIDTH: i32 = 9600;
+/// The ends of the plot, in tenths of a pixel: about one column of the trailing line a pixel.
 const LEFT: i32 = 640;
 const RIGHT: i32 = LEFT + 8200;
-/// The margin of the header, and the gap between entries of the legend.
-const MARGIN: i32 = 240;
-const GAP: i32 = 170;
 
 /// All that the picture shows, as plain numbers.
 #[derive(Debug, Clone, PartialEq)]
@@ -160,22 +157,16 @@ fn summary(policy: &PolicyNumbers) -> String {
 
 /// The picture as SVG text: the same bytes for the same numbers.
 pub fn comparison(chart: &ComparisonChart) -> Result<String> {
-    let title = wrap(&chart.title, WIDTH - 2 * MARGIN, Size::Title, true);
-    let legend = legend(chart);
+    let header = Header::new(&chart.title, legend(chart));
     let panels = i32::try_from(chart.panels.len()).unwrap_or(i32::MAX).clamp(1, 1000);
     let heights = panel::Heights::of(panels);
-    let lines = |count: usize| i32::try_from(count).unwrap_or(1);
-    let legend_at = 360 + (lines(title.len()) - 1) * 260 + 290;
-    let first = legend_at + (lines(legend.len()) - 1) * 220 + 180;
+    let first = header.height() + 100;
     let bottom = first + panels * heights.total();
     let height = bottom + 460;
     let mut drawn = String::new();
     let mut canvas = Canvas::new(&mut drawn, WIDTH.unsigned_abs(), height.unsigned_abs());
     canvas.fill((0, 0), (WIDTH, height), Ink::Paper)?;
-    for (line, y) in title.iter().zip((360..).step_by(260)) {
-        canvas.text(line, (MARGIN, y), Anchor::Start, Type::TITLE)?;
-    }
-    draw_legend(&mut canvas, &legend, legend_at)?;
+    header.draw(&mut canvas)?;
     let time = Scale::new(chart.view, (LEFT, RIGHT));
     let axis = time_axis(chart.view.0, chart.view.1, 10);
     let frame = Frame::shared(chart, time, &axis, heights);
@@ -193,61 +184,24 @@ pub fn comparison(chart: &ComparisonChart) -> Result<String> {
     Ok(svg::finish(&drawn, "comparison", size, &chart.title, &description(chart)))
 }
 
-/// The key to the picture: what each ink means, in lines that fit.
-fn legend(chart: &ComparisonChart) -> Vec<Vec<(Ink, String)>> {
+/// The key to the picture: what each ink means.
+fn legend(chart: &ComparisonChart) -> Vec<Entry> {
     let windows: Vec<_> = chart.panels.iter().map(|panel| panel.window_ns).collect();
     let same = windows.windows(2).all(|pair| pair[0] == pair[1]);
     let window = windows.first().filter(|_| same).map_or("window".into(), |&window| duration(window));
     let whose = if chart.busiest { ", busiest client" } else { "" };
     let bin = duration(chart.panels.first().map_or(0, |panel| panel.series.bin_ns));
     let mut entries = vec![
-        (Ink::Black, format!("{} let through in the trailing {window}{whose}", chart.what)),
-        (Ink::Limit, "limit".to_string()),
-        (Ink::Over, "over the limit".to_string()),
-        (Ink::Allowed, format!("allowed per {bin}")),
-        (Ink::Denied, format!("denied per {bin}")),
+        (Ink::Black, Sample::Line(18), format!("{} let through in the trailing {window}{whose}", chart.what)),
+        (Ink::Limit, Sample::Line(12), "limit".to_string()),
+        (Ink::Over, Sample::Fill, "over the limit".to_string()),
+        (Ink::Allowed, Sample::Fill, format!("allowed per {bin}")),
+        (Ink::Denied, Sample::Fill, format!("denied per {bin}")),
     ];
     if chart.panels.iter().any(|panel| !panel.series.never.is_empty()) {
-        entries.push((Ink::Never, format!("never per {bin}")));
+        entries.push((Ink::Never, Sample::Fill, format!("never per {bin}")));
     }
-    let mut lines = vec![Vec::new()];
-    let mut x = MARGIN;
-    for entry in entries {
-        let room = swatch(entry.0) + width(&entry.1, Size::Label, false);
-        if x + room > WIDTH - MARGIN && x > MARGIN {
-            lines.push(Vec::new());
-            x = MARGIN;
-        }
-        x += room + GAP;
-        lines.last_mut().expect("there is a first line").push(entry);
-    }
-    lines
-}
-
-/// The room that an ink's sample takes, with the space behind it.
-fn swatch(ink: Ink) -> i32 {
-    match ink {
-        Ink::Black => 280,
-        Ink::Limit => 320,
-        _ => 210,
-    }
-}
-
-fn draw_legend(canvas: &mut Canvas<'_>, lines: &[Vec<(Ink, String)>], top: i32) -> Result<()> {
-    for (line, y) in lines.iter().zip((top..).step_by(220)) {
-        let mut x = MARGIN;
-        for (ink, text) in line {
-            match ink {
-                Ink::Black => canvas.line(vec![(x, y - 45), (x + 220, y - 45)], 18, *ink)?,
-                Ink::Limit => canvas.line(vec![(x, y - 45), (x + 260, y - 45)], 12, *ink)?,
-                _ => canvas.fill((x, y - 100), (x + 150, y + 5), *ink)?,
-            }
-            x += swatch(*ink);
-            canvas.text(text, (x, y), Anchor::Start, Type::LABEL)?;
-            x += width(text, Size::Label, false) + GAP;
-        }
-    }
-    Ok(())
+    entries
 }
 
 /// The picture in words, for those who do not see it: its table.

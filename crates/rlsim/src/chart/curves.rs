@@ -91,7 +91,9 @@ pub(super) fn plot(plot: &Plot) -> Result<String> {
         canvas.dot(at, 45, Ink::Black)?;
         let (place, anchor) = if at.0 > i32::midpoint(LEFT, RIGHT) { (-90, Anchor::End) } else { (90, Anchor::Start) };
         let rimmed = Type { size: Size::Label, bold: true, ink: Ink::Rimmed };
-        canvas.text(name, (at.0 + place, at.1 + 180), anchor, rimmed)?;
+        // Below the point, unless the labels of the axis are there.
+        let base = if at.1 + 180 > bottom - 60 { at.1 - 90 } else { at.1 + 180 };
+        canvas.text(name, (at.0 + place, base), anchor, rimmed)?;
     }
     canvas.finish()?;
     Ok(svg::finish(&drawn, plot.id, size, &plot.title, &plot.description))

@@ -65,6 +65,8 @@ fn scenes() -> Vec<(&'static str, Report)> {
         ("costs", report(&costs, &five("1000/1m"))),
         ("global", report_in_parts(&poisson(9, 0, 3600 * SECOND, SECOND, 30, 1), &five("40/1m"), false, 1)),
         ("large-numbers", report(&[(0, 0, u64::MAX / 4), (5, 0, u64::MAX / 8)], &five("9000000000000000000/1h"))),
+        ("end-of-time", report(&[(u64::MAX, 0, 1), (u64::MAX, 1, 1)], &five("1/1ns"))),
+        ("all-of-time", report(&[(0, 0, 1), (u64::MAX, 1, u64::MAX - 1)], &five("100/1m"))),
         ("within", report(&poisson(3, 0, 300 * SECOND, 5 * SECOND, 1, 1), &five("100/1m"))),
         ("nanoseconds", report(&[(3, 0, 1), (7, 0, 1), (12, 0, 1)], &["sliding-log:2/10ns".into()])),
     ]

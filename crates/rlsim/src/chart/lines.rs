@@ -48,7 +48,7 @@ pub fn lines(chart: &LinesChart) -> Result<String> {
     let ink = |series: usize| Ink::Curve(u8::try_from(series % 6).unwrap_or(0));
     let entries = chart.series.iter().enumerate().map(|(index, name)| (ink(index), Sample::Line(22), name.clone()));
     let header = Header::new(&chart.title, entries.collect());
-    let top = header.height() + 300;
+    let top = header.height() + 420;
     let panels = i32::try_from(chart.panels.len()).unwrap_or(1).clamp(1, 100);
     let height = top + panels * PANEL + 500;
     let last = chart.steps.len().saturating_sub(1) as u64;

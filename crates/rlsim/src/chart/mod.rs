@@ -3,6 +3,7 @@
 //! No font is read: [`text`] estimates widths generously and everything is placed by anchors. Colours are those of Okabe
 //! and Ito, and nothing is told by colour alone: denied is hatched, the limit dashed.
 
+mod bars;
 mod burst_curve;
 mod canvas;
 mod clock;

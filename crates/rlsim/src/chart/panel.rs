@@ -1,5 +1,6 @@
 //! One panel of the comparison: the trailing window against the limit, and what came, over the same time.
 
+use super::bars::{stack, stacked_steps};
 use super::canvas::{Anchor, Canvas, Type};
 use super::clock::TimeAxis;
 use super::comparison::{ComparisonChart, Panel, PeakMark};
@@ -87,15 +88,8 @@ fn edges(chart: &ComparisonChart) -> Vec<u64> {
     if !same || (until - from) / window > MOST_EDGES {
         return Vec::new();
     }
-    (from / window + 1..=until / window).map(|i| i.saturating_mul(window)).filter(|edge| *edge < until).collect()
-}
-
-/// The tops of the stacked bars of a bin: allowed, with denied, with never.
-fn stack(panel: &Panel, bin: usize) -> (u64, u64, u64) {
-    let of = |units: &[u64]| units.get(bin).copied().unwrap_or(0);
-    let allowed = of(&panel.series.allowed);
-    let denied = allowed.saturating_add(of(&panel.series.denied));
-    (allowed, denied, denied.saturating_add(of(&panel.series.never)))
+    let edges = (from / window..=until / window).map(|i| i.saturating_mul(window));
+    edges.filter(|edge| from < *edge && *edge < until).collect()
 }
 
 /// Draws a panel whose upper edge is at `top`.
@@ -139,7 +133,7 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, panel: &Panel, frame: &Frame, top: i
     for part in above {
         canvas.line(part, 16, Ink::OverLine)?;
     }
-    stacked_steps(canvas, panel, frame, bars)?;
+    stacked_steps(canvas, panel, frame.view.1, frame.time, bars)?;
     canvas.line(vec![(left, bars_bottom), (right, bars_bottom)], 10, Ink::Grey)?;
     for &tick in &frame.ticks {
         let x = frame.time.at(tick);
@@ -225,7 +219,7 @@ fn band(canvas: &mut Canvas<'_>, trailing: &Trailing, time: Scale, units: Scale)
 }
 
 /// Appends a point, leaving out those in the middle of a straight line.
-fn push_straight(points: &mut Vec<(i32, i32)>, point: (i32, i32)) {
+pub(super) fn push_straight(points: &mut Vec<(i32, i32)>, point: (i32, i32)) {
     if let [.., a, b] = points[..] {
         let level = a.1 == b.1 && b.1 == point.1;
         let upright = a.0 == b.0 && b.0 == point.0 && (b.1 - a.1).signum() == (point.1 - b.1).signum();
@@ -264,62 +258,6 @@ fn over(canvas: &mut Canvas<'_>, trailing: &Trailing, limit: u64, time: Scale, u
         canvas.polygon(shape, Ink::Over)?;
     }
     Ok(())
-}
-
-/// What was admitted, on top of it what was denied, on top of that what was refused for good.
-fn stacked_steps(canvas: &mut Canvas<'_>, panel: &Panel, frame: &Frame, bars: Scale) -> Result<()> {
-    let series = &panel.series;
-    let layers = [(Ink::Allowed, [0, 1]), (Ink::Denied, [1, 2]), (Ink::Never, [2, 3])];
-    let edge = |bin: usize| series.start_ns.saturating_add(series.bin_ns.saturating_mul(bin as u64)).min(frame.view.1);
-    let visible = (0..series.allowed.len()).take_while(|&bin| edge(bin) < frame.view.1);
-    let levels: Vec<_> = visible.map(|bin| tops(stack(panel, bin), bars)).collect();
-    for (ink, [low, high]) in layers {
-        let mut run = 0..0;
-        for bin in 0..=levels.len() {
-            let filled = levels.get(bin).is_some_and(|level| level[low] > level[high]);
-            if filled {
-                run = if run.is_empty() { bin..bin + 1 } else { run.start..bin + 1 };
-            } else if !run.is_empty() {
-                let outline = steps(&levels, run, &edge, frame.time, (low, high));
-                canvas.polygon(outline, ink)?;
-                run = 0..0;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Heights of the edges between the layers of a bin. What is not nothing is at least a pixel high.
-fn tops((allowed, denied, never): (u64, u64, u64), bars: Scale) -> [i32; 4] {
-    let base = bars.at(0);
-    let visible = |units: u64, below: u64, floor: i32| {
-        if units > below { bars.at(units).min(floor - 15) } else { floor }
-    };
-    let first = visible(allowed, 0, base);
-    let second = visible(denied, allowed, first);
-    [base, first, second, visible(never, denied, second)]
-}
-
-/// The outline of a run of bins between two edges: along the top from left to right, back along the bottom.
-fn steps(
-    levels: &[[i32; 4]],
-    run: std::ops::Range<usize>,
-    edge: &dyn Fn(usize) -> u64,
-    time: Scale,
-    (low, high): (usize, usize),
-) -> Vec<(i32, i32)> {
-    let mut outline = Vec::new();
-    for bin in run.clone() {
-        push_straight(&mut outline, (time.at(edge(bin)), levels[bin][high]));
-        push_straight(&mut outline, (time.at(edge(bin + 1)), levels[bin][high]));
-    }
-    let mut back = Vec::new();
-    for bin in run.rev() {
-        push_straight(&mut back, (time.at(edge(bin + 1)), levels[bin][low]));
-        push_straight(&mut back, (time.at(edge(bin)), levels[bin][low]));
-    }
-    outline.extend(back);
-    outline
 }
 
 /// Marks the densest window from its first to its last release and says it in words.

@@ -55,7 +55,9 @@ pub fn sweep(sweep: &Sweep) -> Result<String> {
 }
 
 fn title(sweep: &Sweep) -> String {
-    let tried = format!("{} policies on {} requests", count(sweep.points.len() as u64), count(sweep.meta.trace.events));
+    let events = sweep.meta.trace.events;
+    let requests = if events == 1 { "1 request".into() } else { format!("{} requests", count(events)) };
+    let tried = format!("{} policies on {requests}", count(sweep.points.len() as u64));
     let knees = || sweep.curves.iter().filter_map(|curve| sweep.points.get(curve.knee?));
     let shares = || knees().map(|point| point.refused_share);
     let (least, most) = (knees().map(|p| p.measured.peak).min(), knees().map(|p| p.measured.peak).max());
@@ -240,7 +242,8 @@ fn knee_label(
     let lowest = py - 260;
     let Some(y) = (0..14).map(|step| lowest - 190 * step).find(|y| *y > top + 100 && free(*y)) else { return Ok(()) };
     taken.push((x, y - 130, x + room, y + 50));
-    canvas.line(vec![(px + 50, py - 50), (x - 40, y - 40)], 6, Ink::Grey)?;
+    let foot = if x > px { (x - 40, y - 40) } else { (px, y + 40) };
+    canvas.line(vec![(px + 50, py - 50), foot], 6, Ink::Grey)?;
     canvas.text(name, (x, y), Anchor::Start, Type { size: Size::Label, bold: true, ink: Ink::Rimmed })
 }
 

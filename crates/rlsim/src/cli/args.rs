@@ -81,6 +81,9 @@ pub enum EngineArg {
     Flat,
     /// The store of a service, event by event: the same report, but for `state_bytes`
     Keyed,
+    /// The scripts of the shared limiter, on the Redis of --redis: the same report, but for `state_bytes`, for stamps in
+    /// whole microseconds
+    Redis,
 }
 
 /// Shells that completions are made for.
@@ -125,6 +128,9 @@ pub struct CompareArgs {
     /// What decides
     #[arg(long, value_enum, default_value = "flat")]
     pub engine: EngineArg,
+    /// The server of --engine redis
+    #[arg(long, value_name = "URL", default_value = "redis://127.0.0.1:6379")]
+    pub redis: String,
     /// Write a file too, its kind by its ending: .svg .png .html .json .csv .md; `-` is JSON on stdout instead of the
     /// table, `csv:-` CSV there; repeatable
     #[arg(long, value_name = "FILE", num_args = 1..)]

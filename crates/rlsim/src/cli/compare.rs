@@ -2,49 +2,27 @@
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
 
-use ratelimit_core::Quota;
-use serde::Deserialize;
-
-use super::args::{ByArg, CompareArgs, EngineArg, PolicyArgs};
+use super::args::{ByArg, CompareArgs, EngineArg};
 use super::engines::Keyed;
-#[cfg(not(feature = "png"))]
-use super::left_out;
+use super::export::{Exports, Kind};
+use super::policies::policies;
 use super::{output, progress, words};
 use crate::chart;
 use crate::cli::Output;
 use crate::compare::Comparison;
 use crate::error::{Error, Result};
-use crate::replay::{By, NamedPolicy, default_policies, parse_named, unique_names};
+use crate::replay::{By, NamedPolicy};
 use crate::report::{self, Report};
 use crate::trace::{self, Input, Trace};
 
-/// What an export holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Svg,
-    Json,
-    Csv,
-    Markdown,
-    Html,
-    #[cfg(feature = "png")]
-    Png,
-}
-
-impl Kind {
-    /// Whether it shows a chart, so that none is written besides.
-    fn is_picture(self) -> bool {
-        !matches!(self, Kind::Json | Kind::Csv | Kind::Markdown)
-    }
-}
-
-/// Where an export goes.
-enum Target {
-    Stdout,
-    File(Output),
-}
+/// Kinds that `compare` writes.
+const KINDS: [Kind; 5] = [Kind::Svg, Kind::Html, Kind::Json, Kind::Csv, Kind::Markdown];
+/// Kinds that show a chart, so that none is written besides.
+const PICTURES: [Kind; 3] = [Kind::Svg, Kind::Png, Kind::Html];
+/// Kinds that hold more numbers than the table does.
+const DETAILED: [Kind; 3] = [Kind::Json, Kind::Csv, Kind::Html];
 
 /// Runs the command: outputs are opened before the trace is read, and written after everything has been computed.
 pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
@@ -54,8 +32,14 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
     let assertions =
         args.assert.iter().map(|text| report::Assertion::parse(text, &names)).collect::<Result<Vec<_>>>()?;
     let (inputs, mut options) = args.trace.into_parts();
-    let exports = args.export.iter().map(|path| open_export(path)).collect::<Result<Vec<_>>>()?;
-    let default_chart = default_chart(&exports, args.no_chart, &inputs);
+    let mut exports = Exports::open(&args.export, &KINDS)?;
+    let details = !assertions.is_empty() || exports.has(&DETAILED);
+    if !args.no_chart
+        && !exports.has(&PICTURES)
+        && let Some(chart) = default_chart(&inputs)
+    {
+        exports.add(Kind::Svg, chart);
+    }
     let bar = progress::bar();
     if let Some((on_progress, _)) = &bar {
         options.progress = Some(on_progress.clone());
@@ -73,24 +57,32 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
             ByArg::Global => By::Global,
         },
         threads: args.threads.unwrap_or_else(cores),
-        details: !assertions.is_empty()
-            || exports.iter().any(|(kind, _)| matches!(kind, Kind::Json | Kind::Csv | Kind::Html)),
+        details,
         command: words::that_decide(words),
     };
     let report = match args.engine {
         EngineArg::Flat => comparison.run(&trace),
         EngineArg::Keyed => comparison.run_through(&trace, |policy| Ok(Keyed::new(policy, trace.names.len())))?,
+        EngineArg::Redis => through_redis(&comparison, &trace, &args.redis)?,
     };
-    if !exports.iter().any(|(_, target)| matches!(target, Target::Stdout)) {
+    if !exports.take_stdout() {
         output::print(&report::table(&report))?;
     }
-    for (kind, target) in exports {
-        write(target, &render(kind, &report)?)?;
-    }
-    if let Some(chart) = default_chart {
-        write(Target::File(chart), &render(Kind::Svg, &report)?)?;
-    }
+    exports.write(|kind| render(kind, &report))?;
     hold(&assertions, &report)
+}
+
+#[cfg(feature = "redis")]
+fn through_redis(comparison: &Comparison, trace: &Trace, url: &str) -> Result<Report> {
+    if trace.at.iter().any(|at| !at.is_multiple_of(1000)) {
+        output::talk("note: the trace has stamps finer than the microseconds in which Redis decides: they are cut");
+    }
+    comparison.run_through(trace, |policy| super::redis_engine::Redis::new(policy, url))
+}
+
+#[cfg(not(feature = "redis"))]
+fn through_redis(_: &Comparison, _: &Trace, _: &str) -> Result<Report> {
+    Err(super::left_out::error("--engine redis", "redis"))
 }
 
 /// All outputs are written by now; every condition that does not hold is said, not only the first.
@@ -109,97 +101,12 @@ fn cores() -> NonZeroUsize {
     std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
-/// The policies that the options mean, in the order typed: `--policy` first, then the files.
-pub(super) fn policies(args: &PolicyArgs) -> Result<Vec<NamedPolicy>> {
-    if args.policy.is_empty() && args.policies.is_empty() {
-        let quota = match args.limit {
-            Some(quota) => quota,
-            None => Quota::per(100, Duration::from_secs(60)).map_err(|error| Error::usage(error.to_string()))?,
-        };
-        return default_policies(quota, args.burst);
-    }
-    if args.limit.is_some() || args.burst.is_some() {
-        return Err(Error::usage(
-            "--limit and --burst are for the five default policies; with --policy or --policies the quota stands in the \
-             policy text, such as --policy token-bucket:100/1m,burst=20",
-        ));
-    }
-    let mut parsed = args.policy.iter().map(|text| parse_named(text)).collect::<Result<Vec<_>>>()?;
-    for path in &args.policies {
-        for entry in read_policies(path)? {
-            let (named, policy) =
-                parse_named(&entry.policy).map_err(|error| Error::usage(format!("{}: {error}", path.display())))?;
-            parsed.push((entry.name.or(named), policy));
-        }
-    }
-    unique_names(parsed)
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PolicyFile {
-    policy: Vec<PolicyEntry>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PolicyEntry {
-    name: Option<String>,
-    policy: String,
-}
-
-fn read_policies(path: &Path) -> Result<Vec<PolicyEntry>> {
-    let text = std::fs::read_to_string(path).map_err(|error| Error::failed(format!("{}: {error}", path.display())))?;
-    let file: PolicyFile = toml::from_str(&text).map_err(|error| {
-        Error::failed(format!(
-            "{}: {error}expected tables such as\n  [[policy]]\n  name = \"login\"\n  policy = \"token-bucket:5/1m\"",
-            path.display()
-        ))
-    })?;
-    Ok(file.policy)
-}
-
-/// `FILE.csv` by its ending, `-` for JSON on stdout, `csv:-` for another kind there.
-fn open_export(path: &Path) -> Result<(Kind, Target)> {
-    let text = path.to_string_lossy();
-    let on_stdout = if text == "-" { Some("json") } else { text.strip_suffix(":-") };
-    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
-    let kind = match on_stdout.or(ending.as_deref()) {
-        Some("svg") => Kind::Svg,
-        Some("json") => Kind::Json,
-        Some("csv") => Kind::Csv,
-        Some("md") => Kind::Markdown,
-        Some("html") => Kind::Html,
-        #[cfg(feature = "png")]
-        Some("png") => Kind::Png,
-        #[cfg(not(feature = "png"))]
-        Some("png") => return Err(left_out::error("--export of a PNG", "png")),
-        _ => {
-            return Err(Error::usage(format!(
-                "--export {text}: the kind of file is not known, expected a name that ends in .svg, .png, .html, .json, .csv or \
-                 .md, or `-` for JSON on stdout (`csv:-` for CSV there)"
-            )));
-        }
-    };
-    let target = if on_stdout.is_some() { Target::Stdout } else { Target::File(Output::create(path)?) };
-    Ok((kind, target))
-}
-
-/// The chart that is written without being asked for, unless a picture is, or the folder cannot be written.
-fn default_chart(exports: &[(Kind, Target)], no_chart: bool, inputs: &[Input]) -> Option<Output> {
-    if no_chart || exports.iter().any(|(kind, _)| kind.is_picture()) {
-        return None;
-    }
-    let path = default_chart_path(inputs);
-    match Output::create(&path) {
-        Ok(chart) => Some(chart),
-        Err(error) => {
-            output::talk(&format!(
-                "rlsim: no chart: {error} (--export FILE.svg writes it elsewhere, --no-chart leaves it)"
-            ));
-            None
-        }
-    }
+/// The chart that is written without being asked for; where the folder cannot be written it is said, and no error.
+fn default_chart(inputs: &[Input]) -> Option<Output> {
+    let advice = "(--export FILE.svg writes it elsewhere, --no-chart leaves it)";
+    Output::create(&default_chart_path(inputs))
+        .inspect_err(|error| output::talk(&format!("rlsim: no chart: {error} {advice}")))
+        .ok()
 }
 
 /// `burst-compare.svg` for `traces/burst.csv`, `stdin-compare.svg` for `-`.
@@ -217,28 +124,13 @@ fn default_chart_path(inputs: &[Input]) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn render(kind: Kind, report: &Report) -> Result<Vec<u8>> {
-    let text = match kind {
-        Kind::Svg => chart::comparison(&chart::ComparisonChart::of(report))?,
-        Kind::Json => report::json(report)?,
-        Kind::Csv => report::csv(report)?,
-        Kind::Markdown => report::markdown(report),
-        Kind::Html => report::html(report, &chart::all(report)?),
-        #[cfg(feature = "png")]
-        Kind::Png => return chart::png(&chart::comparison(&chart::ComparisonChart::of(report))?),
-    };
-    Ok(text.into_bytes())
-}
-
-fn write(target: Target, content: &[u8]) -> Result<()> {
-    match target {
-        Target::Stdout => output::print(content),
-        Target::File(file) => {
-            let path = file.path().display().to_string();
-            file.write(content)?;
-            output::talk(&format!("wrote {path}"));
-            Ok(())
-        }
+fn render(kind: Kind, report: &Report) -> Result<String> {
+    match kind {
+        Kind::Json => report::json(report),
+        Kind::Csv => report::csv(report),
+        Kind::Markdown => Ok(report::markdown(report)),
+        Kind::Html => Ok(report::html(report, &chart::all(report)?)),
+        _ => chart::comparison(&chart::ComparisonChart::of(report)),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::files::{Files, Kind};
+use super::export::{Exports, Kind};
 use super::words;
 use super::{output, progress};
 use crate::error::Result;
@@ -33,7 +33,7 @@ pub struct InspectArgs {
 
 /// Runs the command.
 pub(super) fn run(args: InspectArgs, words: &[OsString]) -> Result<()> {
-    let files = Files::open(&args.export, &[Kind::Svg, Kind::Json, Kind::Markdown])?;
+    let files = Exports::open(&args.export, &[Kind::Svg, Kind::Json, Kind::Markdown])?;
     let (inputs, options) = args.trace.into_parts();
     let trace = load(&inputs, options.clone())?;
     for note in &trace.facts.notes {
@@ -48,7 +48,7 @@ pub(super) fn run(args: InspectArgs, words: &[OsString]) -> Result<()> {
     files.write(|kind| match kind {
         Kind::Svg => chart::traffic(&inspect::traffic(&trace, window)),
         Kind::Markdown => Ok(inspect::markdown(&inspection)),
-        Kind::Json | Kind::Csv | Kind::Toml => inspect::json(&inspection),
+        _ => inspect::json(&inspection),
     })
 }
 

@@ -5,12 +5,16 @@
 mod args;
 mod compare;
 mod engines;
-mod files;
+mod export;
 mod inspect;
+#[cfg(not(all(feature = "png", feature = "serve", feature = "redis")))]
 mod left_out;
 mod output;
+mod policies;
 mod progress;
 mod recommend;
+#[cfg(feature = "redis")]
+mod redis_engine;
 mod sweep;
 mod words;
 

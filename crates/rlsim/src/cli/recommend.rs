@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use ratelimit_core::Quota;
 
-use super::files::{Files, Kind};
+use super::export::{Exports, Kind};
 use super::sweep::{cores, unique};
 use super::words;
 use super::{inspect, output};
@@ -76,7 +76,7 @@ fn parse_quota(text: &str) -> std::result::Result<Quota, String> {
 
 /// Runs the command.
 pub(super) fn run(args: RecommendArgs, words: &[OsString]) -> Result<()> {
-    let files = Files::open(&args.export, &[Kind::Toml, Kind::Svg, Kind::Json])?;
+    let files = Exports::open(&args.export, &[Kind::Toml, Kind::Svg, Kind::Json])?;
     let service = args.promise.service_at_most.map(|quota| quota.window().get());
     let window_ns = service.or(args.window.map(|window| window.0)).unwrap_or(60_000_000_000);
     if window_ns == 0 {
@@ -104,7 +104,7 @@ pub(super) fn run(args: RecommendArgs, words: &[OsString]) -> Result<()> {
     files.write(|kind| match kind {
         Kind::Toml => Ok(recommend::toml(&recommendation)),
         Kind::Svg => chart::burst_curve(&recommendation),
-        Kind::Json | Kind::Csv | Kind::Markdown => recommend::json(&recommendation),
+        _ => recommend::json(&recommendation),
     })
 }
 

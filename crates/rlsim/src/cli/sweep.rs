@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::args::ByArg;
-use super::files::{Files, Kind};
+use super::export::{Exports, Kind};
 use super::words;
 use super::{inspect, output};
 use crate::chart;
@@ -52,7 +52,7 @@ pub struct SweepArgs {
 /// Runs the command.
 pub(super) fn run(args: SweepArgs, words: &[OsString]) -> Result<()> {
     let grid = grid(&args)?;
-    let files = Files::open(&args.export, &[Kind::Svg, Kind::Json, Kind::Csv])?;
+    let files = Exports::open(&args.export, &[Kind::Svg, Kind::Json, Kind::Csv])?;
     let (inputs, options) = args.trace.into_parts();
     let trace = inspect::load(&inputs, options)?;
     for note in &trace.facts.notes {
@@ -65,7 +65,7 @@ pub(super) fn run(args: SweepArgs, words: &[OsString]) -> Result<()> {
     files.write(|kind| match kind {
         Kind::Svg => chart::sweep(&sweep),
         Kind::Csv => sweep::csv(&sweep),
-        Kind::Json | Kind::Markdown | Kind::Toml => sweep::json(&sweep),
+        _ => sweep::json(&sweep),
     })
 }
 

@@ -96,19 +96,13 @@ fn refused(it: &Inspection) -> Option<Finding> {
             "make sure that no limit was in force while the trace was taken; --status-column names the column",
         );
     };
-    let all = refused.too_many_requests.saturating_add(refused.unavailable);
-    if all == 0 {
+    if refused.all() == 0 {
         return None;
     }
     finding(
         "already-refused",
         Severity::Warning,
-        format!(
-            "{} requests were already refused ({} with 429, {} with 503)",
-            count(all),
-            count(refused.too_many_requests),
-            count(refused.unavailable)
-        ),
+        format!("requests were already refused: {}", refused.words()),
         "demand is cut off there, or inflated by retries: the true need may be higher; take the trace in front of the \
          limiter, or while it only counts",
     )
@@ -264,8 +258,12 @@ fn out_of_order(it: &Inspection) -> Option<Finding> {
         "out-of-order",
         if serious { Severity::Warning } else { Severity::Note },
         format!(
-            "{} requests were out of order, by up to {}; they are sorted now",
-            count(trace.reordered),
+            "{} out of order, by up to {}; sorted now",
+            if trace.reordered == 1 {
+                "1 request was".into()
+            } else {
+                format!("{} requests were", count(trace.reordered))
+            },
             duration(trace.largest_step_back_ns)
         ),
         if serious {

@@ -125,13 +125,7 @@ fn facts(it: &Inspection) -> Vec<(&'static str, String)> {
         ),
     ];
     if let Some(refused) = &it.refused {
-        let words = format!(
-            "{} with 429, {} with 503 (column {})",
-            count(refused.too_many_requests),
-            count(refused.unavailable),
-            refused.column
-        );
-        facts.push(("refused", words));
+        facts.push(("refused", refused.words()));
     }
     facts
 }

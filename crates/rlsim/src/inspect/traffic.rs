@@ -5,6 +5,9 @@ use crate::metrics::Layout;
 use crate::report::duration;
 use crate::trace::{Costs, Trace};
 
+/// The shortest time shown.
+const SHORTEST: u64 = 1_000_000_000;
+
 /// Traffic in bins of equal width.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Traffic {
@@ -34,7 +37,9 @@ pub fn traffic(trace: &Trace, window_ns: u64) -> Traffic {
     let start = trace.at.first().copied().unwrap_or(0);
     let end = trace.at.last().copied().unwrap_or(start);
     // Edges of bins fall on edges of windows where there are several windows, on round times otherwise.
-    let layout = Layout::new(start, end, Some(if end - start > window_ns { window_ns } else { 1 }));
+    let window = if end - start > window_ns { window_ns } else { 1 };
+    // A moment is shown within its second.
+    let layout = Layout::new(start, end.max(start.saturating_add(SHORTEST)), Some(window));
     let mut traffic = Traffic {
         title: String::new(),
         start_ns: layout.start_ns,
@@ -75,13 +80,17 @@ fn title(trace: &Trace, window_ns: u64) -> String {
     let peak = densest(&trace.at, &trace.cost, 0..trace.at.len(), window_ns).map_or(0, |found| found.units);
     let span = trace.at.last().zip(trace.at.first()).map_or(0, |(last, first)| last - first);
     let all = (0..trace.at.len()).fold(0_u64, |sum, i| sum.saturating_add(trace.cost.get(i)));
-    format!(
-        "{} {what} over {}, at most {} in any {}",
-        crate::report::count(all),
-        duration(span),
-        crate::report::count(peak),
-        duration(window_ns)
-    )
+    let what = if all == 1 { what.trim_end_matches('s') } else { what };
+    let all = format!("{} {what}", crate::report::count(all));
+    match span {
+        0 => format!("{all} at one instant"),
+        span => format!(
+            "{all} over {}, at most {} in any {}",
+            duration(span),
+            crate::report::count(peak),
+            duration(window_ns)
+        ),
+    }
 }
 
 #[cfg(test)]

@@ -126,7 +126,6 @@ struct Counts {
     never: u64,
     units_offered: u128,
     units_allowed: u128,
-    last_release_ns: Option<u64>,
 }
 
 impl PolicyMetrics {
@@ -161,12 +160,9 @@ impl PolicyMetrics {
             self.promises.observe(history);
         }
         admitted::collect(history, &mut self.scratch);
-        if let Some(last) = self.scratch.last() {
-            self.counts.last_release_ns = self.counts.last_release_ns.max(Some(last.at));
-        }
         self.envelope.observe(&self.scratch);
         let client = tally.client;
-        let peak = self.observe_windows(client);
+        let peak = self.observe_windows(client, tally.units_allowed);
         if client.is_some() {
             self.clients.set_last_peak(peak);
         }
@@ -178,12 +174,12 @@ impl PolicyMetrics {
     }
 
     /// One pass over the trailing window: its maximum, the time over the limit, the columns of the line.
-    fn observe_windows(&mut self, client: Option<u32>) -> u64 {
+    fn observe_windows(&mut self, client: Option<u32>, total: u128) -> u64 {
         let limit = self.scope.limit.map_or(u128::MAX, u128::from);
         let window = self.scope.shown_window();
         let mut best: Option<peak::Window> = None;
         let (excess, trailing) = (&mut self.excess, &mut self.trailing);
-        let mut line = trailing.begin();
+        let mut line = trailing.begin(total);
         admitted::segments(&self.scratch, window, |segment| {
             if segment.units > limit {
                 excess.push(segment.from, segment.until);
@@ -266,7 +262,6 @@ impl PolicyMetrics {
                 trailing: self.trailing.finish(),
                 clients: tallies,
                 raster: self.raster.finish(),
-                last_release_ns: counts.last_release_ns,
             },
         }
     }
@@ -287,7 +282,6 @@ impl Counts {
         self.never += other.never;
         self.units_offered += other.units_offered;
         self.units_allowed += other.units_allowed;
-        self.last_release_ns = self.last_release_ns.max(other.last_release_ns);
     }
 }
 

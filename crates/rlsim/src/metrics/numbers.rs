@@ -210,8 +210,6 @@ pub struct Details {
     pub clients: Vec<ClientTally>,
     /// Requests of the busiest clients over time, where asked for.
     pub raster: Vec<RasterRow>,
-    /// The last release, in nanoseconds.
-    pub last_release_ns: Option<u64>,
 }
 
 /// The units in the trailing window over time: smallest and largest in each column.

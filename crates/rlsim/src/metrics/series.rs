@@ -62,6 +62,7 @@ impl Bins {
         let bins = self.allowed.len().max(self.denied.len()).max(self.never.len());
         self.allowed.resize(bins, 0);
         self.denied.resize(bins, 0);
+        self.never.resize(bins, 0);
         let units = |bins: Vec<u128>| bins.into_iter().map(saturate).collect();
         Series {
             start_ns: self.start,

@@ -11,19 +11,48 @@ use super::saturate;
 pub(super) struct Columns {
     start: u64,
     width: u64,
-    lo: Vec<u128>,
-    hi: Vec<u128>,
+    lo: Vec<u64>,
+    hi: Vec<u64>,
+    /// A lower bound of all of `lo`: a subject with no more units than this changes nothing.
+    floor: u64,
+    /// Subjects until the bound is looked at again.
+    floor_in: u32,
 }
+
+/// The bound costs a pass over the columns, so it is looked at once for so many subjects.
+const FLOOR_EVERY: u32 = 64;
 
 impl Columns {
     pub(super) fn new(layout: &Layout) -> Self {
         let columns = layout.columns();
-        Columns { start: layout.start_ns, width: layout.column_ns, lo: vec![0; columns], hi: vec![0; columns] }
+        Columns {
+            start: layout.start_ns,
+            width: layout.column_ns,
+            lo: vec![0; columns],
+            hi: vec![0; columns],
+            floor: 0,
+            floor_in: FLOOR_EVERY,
+        }
     }
 
-    /// Begins the line of one subject.
-    pub(super) fn begin(&mut self) -> Line<'_> {
-        Line { column: None, at: self.start, lo: u128::MAX, hi: 0, columns: self }
+    /// Begins the line of one subject that has `total` units in all. With many light clients beside some heavy ones,
+    /// most lines cannot rise above what is there already, and are not drawn.
+    pub(super) fn begin(&mut self, total: u128) -> Line<'_> {
+        self.floor_in -= 1;
+        if self.floor_in == 0 {
+            self.floor = self.lo.iter().copied().min().unwrap_or(0);
+            self.floor_in = FLOOR_EVERY;
+        }
+        Line {
+            drawn: total > u128::from(self.floor),
+            column: None,
+            left: 0,
+            right: 0,
+            at: self.start,
+            lo: u64::MAX,
+            hi: 0,
+            columns: self,
+        }
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
@@ -32,11 +61,10 @@ impl Columns {
     }
 
     pub(super) fn finish(self) -> Trailing {
-        let units = |line: Vec<u128>| line.into_iter().map(saturate).collect();
-        Trailing { start_ns: self.start, column_ns: self.width, lo: units(self.lo), hi: units(self.hi) }
+        Trailing { start_ns: self.start, column_ns: self.width, lo: self.lo, hi: self.hi }
     }
 
-    fn raise(&mut self, column: usize, lo: u128, hi: u128) {
+    fn raise(&mut self, column: usize, lo: u64, hi: u64) {
         if let Some((low, high)) = self.lo.get_mut(column).zip(self.hi.get_mut(column)) {
             *low = (*low).max(lo);
             *high = (*high).max(hi);
@@ -51,10 +79,14 @@ impl Columns {
 /// The line of one subject, drawn segment by segment in time order. Nothing is in the window outside its segments.
 pub(super) struct Line<'a> {
     columns: &'a mut Columns,
-    /// The column being filled, and the smallest and largest value so far.
+    /// Whether it may show at all.
+    drawn: bool,
+    /// The column being filled, its edges, and the smallest and largest value so far.
     column: Option<usize>,
-    lo: u128,
-    hi: u128,
+    left: u64,
+    right: u64,
+    lo: u64,
+    hi: u64,
     /// How far the line has been drawn.
     at: u64,
 }
@@ -62,17 +94,31 @@ pub(super) struct Line<'a> {
 impl Line<'_> {
     /// Draws `units` over `[from, until)`; an instant of no length still shows.
     pub(super) fn push(&mut self, from: u64, until: u64, units: u128) {
-        let from = from.max(self.columns.start);
+        if !self.drawn {
+            return;
+        }
+        let units = saturate(units);
+        // Most segments of a busy subject lie within one column, and then no division is needed.
+        if self.column.is_some() && self.left <= from && until <= self.right {
+            self.lo = self.lo.min(units);
+            self.hi = self.hi.max(units);
+            self.at = until.max(from);
+            return;
+        }
+        self.push_across(from.max(self.columns.start), until, units);
+    }
+
+    fn push_across(&mut self, from: u64, until: u64, units: u64) {
         let first = self.columns.column(from);
         if first >= self.columns.lo.len() {
             return;
         }
         if self.column != Some(first) {
             self.flush();
-            let begins_inside = !(from - self.columns.start).is_multiple_of(self.columns.width);
-            (self.lo, self.hi) = if self.at < from && begins_inside { (0, 0) } else { (u128::MAX, 0) };
+            self.enter(first);
+            let begins_inside = self.at < from && from > self.left;
+            (self.lo, self.hi) = if begins_inside { (0, 0) } else { (u64::MAX, 0) };
         }
-        self.column = Some(first);
         self.lo = self.lo.min(units);
         self.hi = self.hi.max(units);
         let last = self.columns.column(until.saturating_sub(1).max(from));
@@ -81,14 +127,21 @@ impl Line<'_> {
             for column in first + 1..last {
                 self.columns.raise(column, units, units);
             }
-            (self.column, self.lo, self.hi) = (Some(last), units, units);
+            self.enter(last);
+            (self.lo, self.hi) = (units, units);
         }
         self.at = until.max(from);
     }
 
+    fn enter(&mut self, column: usize) {
+        self.column = Some(column);
+        self.left = self.columns.start.saturating_add(self.columns.width.saturating_mul(column as u64));
+        self.right = self.left.saturating_add(self.columns.width);
+    }
+
     /// Ends the line. What follows its last segment is nothing, which shows in that segment's column.
     pub(super) fn end(mut self) {
-        if !(self.at - self.columns.start).is_multiple_of(self.columns.width) {
+        if self.left < self.at && self.at < self.right {
             self.lo = 0;
         }
         self.flush();
@@ -98,5 +151,34 @@ impl Line<'_> {
         if let Some(column) = self.column.take() {
             self.columns.raise(column, self.lo, self.hi);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::admitted::{Admission, segments};
+    use super::*;
+
+    #[test]
+    fn lines_that_cannot_show_are_left_out_without_a_difference() {
+        let layout = Layout::new(0, 999, Some(400));
+        let (mut all, mut worthy) = (Columns::new(&layout), Columns::new(&layout));
+        let mut left_out = 0;
+        for subject in 0..500_u64 {
+            // A few heavy subjects, then ever lighter ones, each at its own times.
+            let units = 60 / (1 + subject / 10) + 1;
+            let admitted: Vec<_> =
+                (0..20).map(|i| Admission { at: (i * 47 + subject * 13) % 1000, cost: units }).collect();
+            let mut admitted = admitted;
+            admitted.sort_by_key(|admission| admission.at);
+            for (columns, total) in [(&mut all, u128::MAX), (&mut worthy, u128::from(units * 20))] {
+                let mut line = columns.begin(total);
+                left_out += u64::from(!line.drawn);
+                segments(&admitted, 400, |segment| line.push(segment.from, segment.until, segment.units));
+                line.end();
+            }
+        }
+        assert!(left_out > 100, "{left_out}");
+        assert_eq!(all.finish(), worthy.finish());
     }
 }

@@ -60,6 +60,7 @@ fn answer(
         policy: policy(algorithm, parameters, task.window_ns)?.to_string(),
         parameters,
         fitted: policy(algorithm, fitted, task.window_ns)?.to_string(),
+        fitted_bound: bound(algorithm, fitted, task.window_ns, parts.whole.largest_cost),
         check,
         most_in_a_window: 0,
         measured: Measured::default(),
@@ -76,10 +77,8 @@ fn measure_answers(trace: &Trace, task: &Task, answers: &mut [Answer], largest_c
     let mut policies = Vec::new();
     for answer in answers.iter_mut() {
         let Some(algorithm) = algorithm(answer.algorithm) else { continue };
-        let Parameters { limit, burst } = answer.parameters;
         policies.push((policy(algorithm, answer.parameters, task.window_ns)?, task.window_ns));
-        let burst = burst.unwrap_or(limit);
-        answer.most_in_a_window = most_in_a_window(algorithm, limit, burst, task.window_ns, largest_cost);
+        answer.most_in_a_window = bound(algorithm, answer.parameters, task.window_ns, largest_cost);
     }
     let measured = measure(trace, by(task), &policies, inside, task.threads);
     for (answer, measured) in answers.iter_mut().zip(measured) {
@@ -89,15 +88,19 @@ fn measure_answers(trace: &Trace, task: &Task, answers: &mut [Answer], largest_c
     Ok(())
 }
 
-/// The answer to recommend. To clients: the smallest guarantee to the service among those that hold, with a state of
-/// constant size and without waiting (the log and the leaky bucket are taken only where nothing else was asked for). To a
-/// service all guarantees are alike: the fewest refusals.
+fn bound(algorithm: Algorithm, parameters: Parameters, window: u64, largest_cost: u64) -> u64 {
+    let Parameters { limit, burst } = parameters;
+    most_in_a_window(algorithm, limit, burst.unwrap_or(limit), window, largest_cost)
+}
+
+/// The answer to recommend. To clients: the smallest bound, with a state of constant size and without waiting (the log and
+/// the leaky bucket are taken only where nothing else was asked for). Whether an answer holds on the rest is no reason to
+/// choose it: what is chosen by a check is no longer checked by it. To a service all bounds are alike, and there is one
+/// state: the fewest refusals without waiting.
 pub(super) fn best(answers: &[Answer], global: bool) -> Option<usize> {
     let rank = |answer: &Answer| {
-        let fails = answer.check.is_some_and(|check| !check.holds);
         let last = answer.algorithm == "leaky-bucket" || (!global && answer.algorithm == "sliding-log");
-        let number = if global { answer.measured.refused() } else { answer.most_in_a_window };
-        (last, fails, number)
+        (last, if global { answer.measured.refused() } else { answer.fitted_bound })
     };
     answers.iter().enumerate().min_by_key(|(i, answer)| (rank(answer), *i)).map(|(i, _)| i)
 }

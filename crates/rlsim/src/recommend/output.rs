@@ -22,7 +22,7 @@ pub fn text(it: &Recommendation) -> String {
         let mark = if finding.severity >= Severity::Warning { "warning" } else { "note" };
         let _ = write!(text, "\n{mark}: {}\n  -> {}", finding.found, finding.advice);
     }
-    let _ = write!(text, "{}\n{}", if it.warnings.is_empty() { "" } else { "\n" }, toml(it));
+    let _ = write!(text, "{}\n{}", if it.warnings.is_empty() { "" } else { "\n" }, table(it));
     text
 }
 
@@ -38,10 +38,13 @@ pub fn toml(it: &Recommendation) -> String {
     if it.by == "global" {
         let _ = writeln!(text, "# one limit for all clients together: compare it with --by global");
     }
-    if let Some(answer) = it.answers.get(it.recommended) {
-        let _ = write!(text, "[[policy]]\nname = \"recommended\"\npolicy = \"{}\"\n", answer.policy);
-    }
-    text
+    text + &table(it)
+}
+
+/// The policy alone, as TOML.
+fn table(it: &Recommendation) -> String {
+    let policy = it.answers.get(it.recommended).map_or("", |answer| &answer.policy);
+    format!("[[policy]]\nname = \"recommended\"\npolicy = \"{policy}\"\n")
 }
 
 /// The recommendation as JSON with a final newline.

@@ -82,7 +82,11 @@ pub struct Answer {
     pub parameters: Parameters,
     /// The policy that was fitted on the first part.
     pub fitted: String,
-    /// What it did on the rest; `None` where all of the trace was fitted on.
+    /// The most units that the fitted policy lets through in any window: what the choice goes by, so that the rest stays
+    /// unseen.
+    #[serde(skip)]
+    pub(super) fitted_bound: u64,
+    /// What the fitted policy did on the rest; `None` where all of the trace was fitted on.
     pub check: Option<Check>,
     /// The most units that the advised policy lets through in any window, whatever comes: for one client, or for all under a
     /// global limit.

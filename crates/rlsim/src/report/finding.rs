@@ -177,7 +177,7 @@ mod tests {
         );
         assert_eq!(
             title,
-            "Every policy kept within the limit of 1 per 10 s; fixed window rejected most, 1 of 2 requests"
+            "Every policy kept within the limit of 2 per 10 s; token bucket rejected most, 2 of 4 requests"
         );
         let [title, _] = of(&[(0, 0, 1)], &["unlimited".into()]);
         assert_eq!(title, "Unlimited admitted 1 of 1 requests");

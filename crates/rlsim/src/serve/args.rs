@@ -20,6 +20,9 @@ pub struct ServeArgs {
     /// The policy of /api/ping, as NAME:LIMIT/WINDOW[,burst=B]; the other algorithms have the same quota
     #[arg(long, value_name = "POLICY", default_value = "token-bucket:1/1s,burst=5", value_parser = one_rule)]
     pub policy: Rule,
+    /// Share the limits with other servers over Redis, such as redis://127.0.0.1:6379; while it is away, each decides alone
+    #[arg(long, value_name = "URL")]
+    pub redis: Option<String>,
 }
 
 impl ServeArgs {
@@ -28,7 +31,8 @@ impl ServeArgs {
     /// # Errors
     /// [`Error::Failed`] if the address cannot be had.
     pub fn run(&self) -> Result<()> {
-        let config = Config::new(SocketAddr::new(self.host, self.port), self.policy);
+        let mut config = Config::new(SocketAddr::new(self.host, self.port), self.policy);
+        config.redis.clone_from(&self.redis);
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Error::failed(format!("the server cannot start: {error}")))?;
         runtime.block_on(async {

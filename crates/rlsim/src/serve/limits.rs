@@ -1,6 +1,7 @@
 //! The limits of the demo: one layer for each algorithm, all with the quota of the chosen policy.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::http::HeaderName;
@@ -9,7 +10,7 @@ use ratelimit_core::{
     TokenBucket,
 };
 use ratelimit_tower::headers::{Dialect, Reset};
-use ratelimit_tower::key::{ApiKey, ClientIp, FirstOf};
+use ratelimit_tower::key::{ApiKey, ClientIp, FirstOf, Secret};
 use ratelimit_tower::{Limit, RateLimitLayer, TokioTimer};
 
 use super::Config;
@@ -38,6 +39,34 @@ pub(super) struct Limited {
     pub(super) path: String,
     pub(super) rule: Rule,
     pub(super) layer: RateLimitLayer,
+    /// Who decides, where the limit is shared.
+    pub(super) source: Option<Arc<Source>>,
+}
+
+/// Where the decisions of a shared limit come from.
+#[derive(Debug, Default)]
+pub(super) struct Source {
+    away: AtomicBool,
+    pub(super) shared: AtomicU64,
+    pub(super) local: AtomicU64,
+}
+
+impl Source {
+    /// Notes who took a decision, and says so on stderr when that has changed.
+    #[cfg(feature = "redis")]
+    pub(super) fn note(&self, path: &str, shared: bool) {
+        let counter = if shared { &self.shared } else { &self.local };
+        counter.fetch_add(1, Ordering::Relaxed);
+        if self.away.swap(!shared, Ordering::Relaxed) == shared {
+            let who = if shared { "Redis decides again" } else { "Redis does not answer; this server decides alone" };
+            eprintln!("{path}: {who}");
+        }
+    }
+
+    /// Who took the last decision.
+    pub(super) fn last(&self) -> &'static str {
+        if self.away.load(Ordering::Relaxed) { "local" } else { "shared" }
+    }
 }
 
 impl Limits {
@@ -45,7 +74,10 @@ impl Limits {
         let family = family(&config.rule).map_err(|error| Error::usage(error.to_string()))?;
         let named = family.into_iter().map(|rule| (format!("/api/ping/{}", rule.name()), rule));
         let all = std::iter::once(("/api/ping".to_owned(), config.rule)).chain(named);
-        let limited = |(path, rule)| Ok(Limited { path, rule, layer: layer(rule, config)? });
+        let limited = |(path, rule): (String, Rule)| {
+            let (layer, source) = layer(&path, rule, config)?;
+            Ok(Limited { path, rule, layer, source })
+        };
         Ok(Limits { all: all.map(limited).collect::<Result<_>>()? })
     }
 }
@@ -66,11 +98,12 @@ fn family(rule: &Rule) -> std::result::Result<[Rule; 5], QuotaError> {
     ])
 }
 
-/// A limit for each API key, or else address, and a wider one for each address.
-fn layer(rule: Rule, config: &Config) -> Result<RateLimitLayer> {
+/// A limit for each API key, or else address, and a wider one for each address. The first can be shared.
+fn layer(path: &str, rule: Rule, config: &Config) -> Result<(RateLimitLayer, Option<Arc<Source>>)> {
     let client = Limit::new("client", rule).key(FirstOf::of(ApiKey::header(API_KEY)).or(ClientIp::peer()));
+    let (client, source) = shared(client, path, rule, config)?;
     let address = Limit::new("address", wider(&rule)?).key(ClientIp::peer());
-    RateLimitLayer::builder()
+    let layer = RateLimitLayer::builder()
         .limit(client)
         .limit(address)
         .dialects([Dialect::Draft11, Dialect::Triple, Dialect::XRateLimit(Reset::Delta)])
@@ -78,8 +111,32 @@ fn layer(rule: Rule, config: &Config) -> Result<RateLimitLayer> {
         .max_clients(MAX_CLIENTS)
         .clock(Arc::clone(&config.clock))
         .report_decisions(true)
+        // Nothing here is worth a secret: servers that share the demo's limits know its keys by the same hash.
+        .secret(Secret::new(*b"rlsim serve demo"))
         .build()
-        .map_err(|error| Error::usage(error.to_string()))
+        .map_err(|error| Error::usage(error.to_string()))?;
+    Ok((layer, source))
+}
+
+/// The limit in Redis, if it is to be shared.
+#[cfg(feature = "redis")]
+fn shared(limit: Limit, path: &str, rule: Rule, config: &Config) -> Result<(Limit, Option<Arc<Source>>)> {
+    let Some(url) = &config.redis else { return Ok((limit, None)) };
+    let source = Arc::new(Source::default());
+    let backend = super::shared::Noted::connect(url, path, rule.into(), Arc::clone(&source))?;
+    Ok((limit.on(backend), Some(source)))
+}
+
+/// Without Redis in the build there is nothing to share over.
+#[cfg(not(feature = "redis"))]
+fn shared(limit: Limit, _: &str, _: Rule, config: &Config) -> Result<(Limit, Option<Arc<Source>>)> {
+    match config.redis {
+        None => Ok((limit, None)),
+        Some(_) => Err(Error::usage(
+            "--redis is not in this build; this builds and runs it:\n  \
+             cargo run --release -p rlsim --features serve,redis -- serve --redis URL",
+        )),
+    }
 }
 
 /// A token bucket of several times the quota.

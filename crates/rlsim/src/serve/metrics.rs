@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use axum::extract::State;
 use axum::http::header;
@@ -34,6 +35,12 @@ fn text(all: &[Limited]) -> String {
     for limited in all {
         for (policy, clients) in limited.layer.clients() {
             line(&mut text, "ratelimit_clients", &[("path", &limited.path), ("policy", policy)], clients as u64);
+        }
+    }
+    for (limited, source) in all.iter().filter_map(|limited| Some((limited, limited.source.as_ref()?))) {
+        for (who, count) in [("shared", &source.shared), ("local", &source.local)] {
+            let count = count.load(Ordering::Relaxed);
+            line(&mut text, "ratelimit_decisions_total", &[("path", &limited.path), ("source", who)], count);
         }
     }
     text

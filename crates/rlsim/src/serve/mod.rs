@@ -21,6 +21,8 @@ mod page;
 mod ping;
 mod playground;
 mod policies;
+#[cfg(feature = "redis")]
+mod shared;
 mod story;
 
 use std::net::SocketAddr;
@@ -46,12 +48,14 @@ pub struct Config {
     pub rule: Rule,
     /// The time of all decisions.
     pub clock: Arc<dyn Clock>,
+    /// The server over which limits are shared, if any.
+    pub redis: Option<String>,
 }
 
 impl Config {
     /// This policy on this address, by the machine's clock.
     pub fn new(address: SocketAddr, rule: Rule) -> Config {
-        Config { address, rule, clock: Arc::new(SystemClock::new()) }
+        Config { address, rule, clock: Arc::new(SystemClock::new()), redis: None }
     }
 }
 
@@ -60,7 +64,7 @@ pub(crate) fn router(config: &Config) -> Result<Router> {
     let limits = Arc::new(Limits::new(config)?);
     let router = Router::new()
         .merge(page::routes())
-        .merge(ping::routes(&limits))
+        .merge(ping::routes(&limits, &config.clock))
         .merge(playground::routes())
         .route("/api/policies", get(policies::list).with_state(Arc::clone(&limits)))
         .route("/api/story", get(story::tell))

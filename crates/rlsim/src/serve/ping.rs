@@ -1,23 +1,37 @@
 //! The limited paths.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue, header};
-use axum::middleware::{Next, from_fn};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use ratelimit_store::Clock;
 use ratelimit_tower::Decided;
 use serde_json::json;
 
-use super::limits::Limits;
+use super::limits::{Limits, Source};
 
 /// When the limiter decided, in nanoseconds since the Unix epoch: what `/api/story` takes.
 pub(super) const DECIDED_AT: HeaderName = HeaderName::from_static("x-decided-at");
 
-pub(super) fn routes(limits: &Limits) -> Router {
+/// Who decided, where limits are shared: `shared`, or `local` while the shared store is away.
+const DECIDED_BY: HeaderName = HeaderName::from_static("x-decided-by");
+
+/// What the stamp of a path needs.
+#[derive(Clone)]
+struct Stamp {
+    clock: Arc<dyn Clock>,
+    source: Option<Arc<Source>>,
+}
+
+pub(super) fn routes(limits: &Limits, clock: &Arc<dyn Clock>) -> Router {
     limits.all.iter().fold(Router::new(), |router, limited| {
         let ping = get(ping).with_state(limited.rule.name()).layer(limited.layer.clone());
-        router.route(&limited.path, ping.layer(from_fn(stamp)))
+        let needs = Stamp { clock: Arc::clone(clock), source: limited.source.clone() };
+        router.route(&limited.path, ping.layer(from_fn_with_state(needs, stamp)))
     })
 }
 
@@ -26,12 +40,14 @@ async fn ping(State(algorithm): State<&'static str>) -> Response {
     ([(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")], body).into_response()
 }
 
-/// Tells the page when the limiter decided.
-async fn stamp(request: Request, next: Next) -> Response {
+/// Tells the page when the limiter decided, and who. A shared store has a clock of its own: then the time is about now.
+async fn stamp(State(needs): State<Stamp>, request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
-    let at = response.extensions().get::<Decided>().and_then(|decided| decided.at);
-    if let Some(at) = at {
-        response.headers_mut().insert(DECIDED_AT, HeaderValue::from(at.get()));
+    let Some(decided) = response.extensions().get::<Decided>() else { return response };
+    let at = decided.at.unwrap_or_else(|| needs.clock.now());
+    response.headers_mut().insert(DECIDED_AT, HeaderValue::from(at.get()));
+    if let Some(source) = &needs.source {
+        response.headers_mut().insert(DECIDED_BY, HeaderValue::from_static(source.last()));
     }
     response
 }

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde_json::Value;
 
 use crate::cli::Output;
 use crate::error::{Error, Result};
@@ -28,6 +29,12 @@ pub(super) struct Findings {
     pub(super) json: String,
     /// The picture.
     pub(super) svg: String,
+}
+
+/// JSON as it is written: indented, with a line break at the end.
+pub(super) fn pretty(json: &Value) -> Result<String> {
+    let text = serde_json::to_string_pretty(json);
+    text.map(|text| text + "\n").map_err(|error| Error::failed(format!("cannot write JSON: {error}")))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! A table as aligned text: the first column is words, the others are numbers.
+//! Text for people: tables whose first column is words and whose others are numbers, and beginnings of sentences.
 
 /// Rows of cells under headings, columns two spaces apart.
 pub(super) fn aligned(headings: &[&str], rows: &[Vec<String>]) -> String {
@@ -17,6 +17,12 @@ pub(super) fn aligned(headings: &[&str], rows: &[Vec<String>]) -> String {
         text.push('\n');
     }
     text
+}
+
+/// With a capital letter at the beginning.
+pub(super) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 #[cfg(test)]

@@ -205,16 +205,32 @@ fn planned(trace: &Trace, grid: &Grid) -> Result<Vec<(Point, Policy)>> {
     }
     let mut points = Vec::with_capacity(count);
     let yardsticks = yardsticks(trace, grid)?;
+    let limits = distinct(grid.limits.values(), &yardsticks);
     for algorithm in &grid.algorithms {
         for yardstick in &yardsticks {
             for burst in if algorithm.has_burst() { &bursts[..] } else { &limit[..] } {
-                for amount in grid.limits.values() {
+                for amount in &limits {
                     points.push(point(*algorithm, yardstick, *amount, *burst)?);
                 }
             }
         }
     }
     Ok(points)
+}
+
+/// Without those that are the same limit as an earlier one at every window: multiples of little traffic round to the same
+/// units.
+fn distinct(amounts: &[Amount], yardsticks: &[Yardstick]) -> Vec<Amount> {
+    let mut seen: Vec<Vec<u64>> = Vec::new();
+    let mut kept = Vec::new();
+    for amount in amounts {
+        let limits: Vec<u64> = yardsticks.iter().map(|yardstick| yardstick.limit(*amount)).collect();
+        if !seen.contains(&limits) {
+            seen.push(limits);
+            kept.push(*amount);
+        }
+    }
+    kept
 }
 
 fn point(

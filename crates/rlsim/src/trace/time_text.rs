@@ -127,17 +127,19 @@ fn long_number(digits: &[u8], billionths: u32) -> Result<Stamp, TimeError> {
 
 /// Digits after the point as billionths; those past the ninth are cut off.
 pub(crate) fn fraction(digits: &[u8]) -> Option<u32> {
-    let mut billionths = 0;
-    let mut place = 100_000_000;
-    for &byte in digits {
+    /// What makes billionths of so many digits.
+    const SCALE: [u32; 10] = [1_000_000_000, 100_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1_000, 100, 10, 1];
+    let (kept, cut_off) = digits.split_at(digits.len().min(9));
+    let mut value = 0;
+    for &byte in kept {
         let digit = byte.wrapping_sub(b'0');
         if digit > 9 {
             return None;
         }
-        billionths += u32::from(digit) * place;
-        place /= 10;
+        // Nine digits are below 10^9.
+        value = value * 10 + u32::from(digit);
     }
-    Some(billionths)
+    cut_off.iter().all(u8::is_ascii_digit).then(|| value * SCALE[kept.len()])
 }
 
 fn date(text: &[u8]) -> Result<Stamp, TimeError> {

@@ -139,7 +139,7 @@ impl Times {
     }
 
     /// Appends the times of a worker.
-    pub(crate) fn absorb(&mut self, part: Times) {
+    pub(crate) fn absorb(&mut self, part: &Times) {
         let length = self.whole.len() + part.whole.len();
         append_sparse(&mut self.billionths, &part.billionths, self.whole.len(), length);
         append_sparse(&mut self.durations, &part.durations, self.whole.len(), length);

@@ -133,3 +133,26 @@ fn the_page_needs_nothing_from_elsewhere() {
     }
     assert!(!page.text().contains("https://") && !page.text().contains("style="));
 }
+
+/// The run in docs/http.md and the README: the codes, every header that it shows, and the body.
+#[test]
+fn the_documented_run_is_what_happens() {
+    let run = |page: &'static str| page.split("localhost:8080/api/ping; done\n").nth(1).expect("the run");
+    let shown = run(include_str!("../../../../docs/http.md"));
+    let block = shown.split_once("\n```").expect("the block").0;
+    assert!(run(include_str!("../../../../README.md")).starts_with(block), "the README shows another run");
+    let (codes, shown) = shown.split_once('\n').expect("the codes");
+    let shown = shown.split_once("429 Too Many Requests\n").expect("the answer").1;
+    let (fields, shown) = shown.split_once("\n\n").expect("the fields");
+    let body = shown.split_once("\n```").expect("the body").0;
+    let server = Running::tutorial();
+    let found: Vec<String> = (0..7).map(|_| get(server.address, "/api/ping").status.to_string()).collect();
+    assert_eq!(found.join(" "), codes);
+    let refused = get(server.address, "/api/ping");
+    for line in fields.lines() {
+        let (name, value) = line.split_once(": ").expect("a field");
+        assert_eq!(refused.field(name), value, "{name}");
+    }
+    assert_eq!(fields.lines().count(), 11);
+    assert_eq!(refused.text(), body);
+}

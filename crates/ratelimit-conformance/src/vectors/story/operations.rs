@@ -11,7 +11,7 @@ impl<S: Subject> Story<'_, S> {
     pub(super) fn event(&mut self, event: &Event) -> Result<(), Trouble> {
         let now = self.time(event.t_ms);
         if let Some(before) = event.expect.remaining_before {
-            same("remaining before", self.left(now)?, before)?;
+            self.compare_left("remaining before", now, before)?;
         }
         match (event.op.as_deref(), u64::try_from(event.cost)) {
             (None, Ok(cost)) => self.request(event, now, cost)?,

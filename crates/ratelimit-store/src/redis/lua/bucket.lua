@@ -27,28 +27,32 @@ function bucket.open(key, drain, unit, burst)
   return { key = key, at = at, behind = at - now, level = level, drain = drain, unit = unit, free = free, room = room }
 end
 
--- us until `cost`, which is more than the room, fits.
-function bucket.retry(s, cost)
-  return ceil_div(cost * s.unit - s.free, s.drain) + s.behind
+-- The wait until `parts` have drained, from now.
+local function bucket_wait(s, parts)
+  local us, late = drained_in(parts, s.drain)
+  return us + s.behind, late
 end
 
--- us until the bucket is empty if `cost` is charged now.
+-- Until `cost`, which is more than the room, fits.
+function bucket.retry(s, cost)
+  return bucket_wait(s, cost * s.unit - s.free)
+end
+
+-- Until the bucket is empty if `cost` is charged now.
 function bucket.reset(s, cost)
   local filled = s.level + cost * s.unit
   if filled == 0 then
-    return 0
+    return 0, 0
   end
-  return ceil_div(filled, s.drain) + s.behind
+  return bucket_wait(s, filled)
 end
 
--- The wait until what is ahead has drained: whole us, and ns beside them (rounded up).
+-- Until what is ahead has drained.
 function bucket.delay(s, cost)
   if cost == 0 then
     return 0, 0
   end
-  local micros = floor(s.level / s.drain)
-  local rest = s.level - micros * s.drain
-  return micros + s.behind, ceil_div(rest * 1000, s.drain)
+  return bucket_wait(s, s.level)
 end
 
 function bucket.charge(s, cost)
@@ -56,9 +60,9 @@ function bucket.charge(s, cost)
   if filled > MAX then
     filled = MAX
   end
-  local reset = ceil_div(filled, s.drain) + s.behind
-  keep(s.key, struct.pack('>I8I8', s.at, filled), reset)
-  return reset
+  local us, late = bucket_wait(s, filled)
+  keep(s.key, struct.pack('>I8I8', s.at, filled), us)
+  return us, late
 end
 
 function bucket.refund(key, cost, drain, unit)

@@ -13,6 +13,27 @@ local function ceil_div(a, b)
   return quotient
 end
 
+-- Durations are pairs: whole microseconds, rounded up, and by how many nanoseconds (0 to 999) that is late. The first is
+-- what the server's clock can tell; both together are exact.
+
+-- How long `parts` take to drain at `drain` parts a microsecond.
+local function drained_in(parts, drain)
+  local micros = floor(parts / drain)
+  local rest = parts - micros * drain
+  if rest == 0 then
+    return micros, 0
+  end
+  return micros + 1, floor((drain - rest) * 1000 / drain)
+end
+
+-- The longer of two durations.
+local function longer(us, late, other_us, other_late)
+  if other_us > us or other_us == us and other_late < late then
+    return other_us, other_late
+  end
+  return us, late
+end
+
 -- Milliseconds until the key may go, `reset` us from now: never before the state is fresh, and at least 1. The server
 -- adds them to its own time in whole milliseconds, which is why the part of the present one counts too.
 local function expiry_ms(reset)

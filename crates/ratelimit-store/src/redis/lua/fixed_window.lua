@@ -19,14 +19,14 @@ function fixed_window.open(key, window, limit)
 end
 
 function fixed_window.retry(s)
-  return s.ends
+  return s.ends, 0
 end
 
 function fixed_window.reset(s, cost)
   if s.count + cost == 0 then
-    return 0
+    return 0, 0
   end
-  return s.ends
+  return s.ends, 0
 end
 
 function fixed_window.charge(s, cost)
@@ -35,7 +35,7 @@ function fixed_window.charge(s, cost)
     count = MAX
   end
   keep(s.key, struct.pack('>I8I8', s.start, count), s.ends)
-  return s.ends
+  return s.ends, 0
 end
 
 function fixed_window.refund(key, cost, window)

@@ -6,8 +6,8 @@
 --       2 the cost, in units, at most 2^53 - 1; for decide, peek and take at most the capacity of each rule;
 --       then four of each rule: its kind, and three parameters of it (units, us, or parts; see the algorithm);
 --       for the entry that takes the time, the time in us.
--- Returns integers: allowed {1, remaining, reset us, delay us, delay ns beside them, units charged};
---       denied {0, remaining, reset us, retry us}; of charge and refund {1}.
+-- Returns integers, durations as us and the ns by which they are late: allowed {1, remaining, reset, late, delay, late,
+--       units charged}; denied {0, remaining, reset, late, retry, late}; of charge and refund {1}.
 -- It must be a script: no rule may be charged unless all of them allow, and nobody may come in between.
 local action, cost = ARGV[1], tonumber(ARGV[2])
 local rules = #KEYS
@@ -44,34 +44,28 @@ if action == 'take' and cost > room then
   cost = room > 0 and room or 1
 end
 
-local reset = 0
+local reset, reset_late = 0, 0
 if cost > room then
-  local retry = 0
+  local retry, retry_late = 0, 0
   for i = 1, rules do
     local kind, state = kinds[ARGV[4 * i - 1]], states[i]
-    reset = math.max(reset, kind.reset(state, 0))
+    reset, reset_late = longer(reset, reset_late, kind.reset(state, 0))
     if cost > state.room then
-      retry = math.max(retry, kind.retry(state, cost))
+      retry, retry_late = longer(retry, retry_late, kind.retry(state, cost))
     end
   end
-  return { 0, room, reset, retry }
+  return { 0, room, reset, reset_late, retry, retry_late }
 end
 
-local delay_us, delay_ns = 0, 0
+local delay, delay_late = 0, 0
+-- Cost 0 changes nothing.
+local change = action ~= 'peek' and cost > 0
 for i = 1, rules do
   local name = ARGV[4 * i - 1]
   local kind, state = kinds[name], states[i]
   if name == 'leaky' then
-    local us, ns = kind.delay(state, cost)
-    if us > delay_us or us == delay_us and ns > delay_ns then
-      delay_us, delay_ns = us, ns
-    end
+    delay, delay_late = longer(delay, delay_late, kind.delay(state, cost))
   end
-  -- Cost 0 changes nothing.
-  if action == 'peek' or cost == 0 then
-    reset = math.max(reset, kind.reset(state, cost))
-  else
-    reset = math.max(reset, kind.charge(state, cost))
-  end
+  reset, reset_late = longer(reset, reset_late, (change and kind.charge or kind.reset)(state, cost))
 end
-return { 1, room - cost, reset, delay_us, delay_ns, cost }
+return { 1, room - cost, reset, reset_late, delay, delay_late, cost }

@@ -2,16 +2,23 @@
 -- floor(prev * (W - elapsed) / W).
 --
 -- Key: 24 bytes, big endian: `start` (us) of the current window, `cur` and `prev` (units), not both 0. An absent key has
--- nothing used. `most` (units) is the largest count whose product with W is exact; no limit lies above it, and debt is
--- cut off there. It must be a script: both counts roll with the time at which the cost is weighed.
+-- nothing used. `most` (units) is the largest count whose products with W and 1000 are exact; no limit lies above it, and debt
+-- is cut off there. It must be a script: both counts roll with the time at which the cost is weighed.
 local sliding_counter = {}
 
--- The first elapsed time, in 0..W us, at which at most `room` of the previous window's `prev` units count.
+-- The first elapsed time, in 0..W, at which at most `room` of the previous window's `prev` units count: just after
+-- W - (room + 1) * W / prev.
 local function first_with_room(window, prev, room)
   if prev <= room then
-    return 0
+    return 0, 0
   end
-  return window + 1 - ceil_div((room + 1) * window, prev)
+  local product = (room + 1) * window
+  local counted = floor(product / prev)
+  local rest = product - counted * prev
+  if rest == 0 then
+    return window - counted + 1, 999
+  end
+  return window - counted, ceil_div(rest * 1000, prev) - 1
 end
 
 function sliding_counter.open(key, window, limit, most)
@@ -35,39 +42,39 @@ function sliding_counter.open(key, window, limit, most)
   return { key = key, start = start, cur = cur, prev = prev, room = room, window = window, limit = limit, most = most }
 end
 
--- us until `cost`, which is more than the room, fits: in this window when enough of the previous one has faded, or else
--- in the next one when enough of this one has.
+-- Until `cost`, which is more than the room, fits: in this window when enough of the previous one has faded, or else in
+-- the next one when enough of this one has.
 function sliding_counter.retry(s, cost)
   local spare = s.limit - cost
-  local from_start
   if s.cur <= spare then
-    from_start = first_with_room(s.window, s.prev, spare - s.cur)
-  else
-    from_start = s.window + first_with_room(s.window, s.cur, spare)
+    local us, late = first_with_room(s.window, s.prev, spare - s.cur)
+    return s.start + us - now, late
   end
-  return s.start + from_start - now
+  local us, late = first_with_room(s.window, s.cur, spare)
+  return s.start + s.window + us - now, late
 end
 
+-- Until nothing counts any more if `cost` is charged now.
 function sliding_counter.reset(s, cost)
-  local cur = s.cur + cost
-  local from_start
-  if cur > 0 then
-    from_start = s.window + first_with_room(s.window, cur, 0)
-  else
-    from_start = first_with_room(s.window, s.prev, 0)
+  local start, last = s.start, s.prev
+  if s.cur + cost > 0 then
+    start, last = start + s.window, s.cur + cost
   end
-  local reset = s.start + from_start - now
-  return reset > 0 and reset or 0
+  local us, late = first_with_room(s.window, last, 0)
+  local reset = start + us - now
+  if reset > 0 then
+    return reset, late
+  end
+  return 0, 0
 end
 
 function sliding_counter.charge(s, cost)
-  local cur = s.cur + cost
-  if cur > s.most then
-    cur = s.most
+  if s.cur + cost > s.most then
+    cost = s.most - s.cur
   end
-  local reset = s.start + s.window + first_with_room(s.window, cur, 0) - now
-  keep(s.key, struct.pack('>I8I8I8', s.start, cur, s.prev), reset)
-  return reset
+  local us, late = sliding_counter.reset(s, cost)
+  keep(s.key, struct.pack('>I8I8I8', s.start, s.cur + cost, s.prev), us)
+  return us, late
 end
 
 -- The current count first, then the previous one.
@@ -88,7 +95,8 @@ function sliding_counter.refund(key, cost, window)
   end
   if cur + prev > 0 then
     local s = { start = start, cur = cur, prev = prev, window = window }
-    keep(key, struct.pack('>I8I8I8', start, cur, prev), sliding_counter.reset(s, 0))
+    local us = sliding_counter.reset(s, 0)
+    keep(key, struct.pack('>I8I8I8', start, cur, prev), us)
   else
     redis.call('DEL', key)
   end

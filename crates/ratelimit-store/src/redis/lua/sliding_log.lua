@@ -76,21 +76,21 @@ function sliding_log.open(key, window, limit)
   return s
 end
 
--- us until the entries have expired that make room for `cost`.
+-- Until the entries have expired that make room for `cost`.
 function sliding_log.retry(s, cost)
   local excess = s.used - (s.limit - cost)
   local freeing = log_search(s.first, s.last, function(i)
     local _, cumulative = log_record(s, i)
     return (cumulative - s.first_base) % WRAP >= excess
   end)
-  return log_record(s, freeing) + s.window - now
+  return log_record(s, freeing) + s.window - now, 0
 end
 
 function sliding_log.reset(s, cost)
   if cost > 0 then
-    return s.at + s.window - now
+    return s.at + s.window - now, 0
   end
-  return s.used > 0 and s.newest + s.window - now or 0
+  return s.used > 0 and s.newest + s.window - now or 0, 0
 end
 
 function sliding_log.charge(s, cost)
@@ -98,7 +98,7 @@ function sliding_log.charge(s, cost)
   if s.used == 0 then
     cost = cost < WRAP and cost or WRAP - 1
     keep(s.key, struct.pack('>I8I8I8I8', 0, 0, s.at, cost), reset)
-    return reset
+    return reset, 0
   end
   cost = cost < WRAP - s.used and cost or WRAP - 1 - s.used
   local entry = struct.pack('>I8I8', s.at, (s.total + cost) % WRAP)
@@ -112,14 +112,14 @@ function sliding_log.charge(s, cost)
         or redis.call('GETRANGE', s.key, s.first * 16, kept * 16 + 15)
     end
     keep(s.key, struct.pack('>I8I8', 0, s.first_base) .. rest .. entry, reset)
-    return reset
+    return reset, 0
   end
   if dead ~= s.dead then
     redis.call('SETRANGE', s.key, 0, struct.pack('>I8I8', dead, s.first_base))
   end
   redis.call('SETRANGE', s.key, (kept + 1) * 16, entry)
   redis.call('PEXPIRE', s.key, expiry_ms(reset))
-  return reset
+  return reset, 0
 end
 
 -- The newest entries first. Copies what is left.

@@ -12,6 +12,7 @@ const FIELDS = [
   "X-RateLimit-Limit",
   "X-RateLimit-Remaining",
   "X-RateLimit-Reset",
+  "X-Decided-By",
 ];
 
 const SCENARIOS = {

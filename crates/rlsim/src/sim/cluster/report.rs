@@ -11,10 +11,10 @@ use super::outcome::Outcome;
 use super::strategy::Strategy;
 use super::world::Cluster;
 use crate::chart::{TimelineChart, TimelinePanel, timeline};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::report::{count, duration};
-use crate::sim::export::Findings;
-use crate::sim::table::aligned;
+use crate::sim::export::{Findings, pretty};
+use crate::sim::table::{aligned, capital};
 
 /// The name and version of the JSON's shape; `docs/clusters.md` describes it.
 const SCHEMA: &str = "rlsim.cluster/1";
@@ -30,24 +30,26 @@ pub(super) fn findings(
     let finding = finding(cluster, exact, compared);
     let text =
         format!("{finding}\n\n{}\n{}", table(exact, compared), legend(cluster, origin, arrivals, exact, compared));
-    let json = serde_json::to_string_pretty(&json(cluster, origin, arrivals, exact, compared, &finding))
-        .map_err(|error| Error::failed(format!("cannot write JSON: {error}")))?;
+    let json = pretty(&json(cluster, origin, arrivals, exact, compared, &finding))?;
     let svg = timeline(&picture(&finding, cluster, compared))?;
-    Ok(Findings { text, json: json + "\n", svg })
+    Ok(Findings { text, json, svg })
 }
 
-/// The sentence that says what was found: who lets most through, and who keeps the limit at what price.
+/// The sentence that says what was found: who lets most through (or, if nobody exceeds the limit, who refuses most
+/// needlessly), and who keeps the limit at what price.
 fn finding(cluster: &Cluster, exact: &Exact, compared: &[Compared]) -> String {
+    let over = |this: &&Compared| this.outcome.overshoot >= 1.05;
     let own = compared.iter().find(|this| this.strategy == Strategy::OwnLimit);
-    let worst = own.or_else(|| compared.iter().max_by(|a, b| a.outcome.overshoot.total_cmp(&b.outcome.overshoot)));
-    let Some(worst) = worst else { return String::new() };
-    let mut text = format!(
-        "{}: {} let through {} what {} may",
-        capital(&phrase(worst.strategy)),
-        servers(cluster.servers),
-        times(worst.outcome.overshoot),
-        cluster.policy
-    );
+    let most = compared.iter().max_by(|a, b| a.outcome.overshoot.total_cmp(&b.outcome.overshoot));
+    let strictest = compared.iter().max_by_key(|this| this.outcome.needless);
+    let Some(worst) = own.or(most).filter(over).or(strictest) else { return String::new() };
+    let (how, servers) = (capital(&phrase(worst.strategy)), servers(cluster.servers));
+    let mut text = if over(&worst) {
+        format!("{how}: {servers} let through {} what {} may", times(worst.outcome.overshoot), cluster.policy)
+    } else {
+        let needless = percent(worst.outcome.needless, exact.units);
+        format!("{how}: {servers} refuse {needless} of what {} lets through", cluster.policy)
+    };
     let good = |this: &&Compared| {
         let Outcome { overshoot, needless, .. } = this.outcome;
         // Within ten percent of the limit, and at most a hundredth of what may pass refused.
@@ -220,10 +222,4 @@ fn percent(part: u64, whole: u64) -> String {
 
 fn servers(count: usize) -> String {
     if count == 1 { "1 server".into() } else { format!("{count} servers") }
-}
-
-/// With a capital letter at the beginning.
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -8,10 +8,10 @@ use super::outcome::Outcome;
 use super::strategy::Strategy;
 use super::world::{Cluster, run};
 use crate::chart::{LinesChart, LinesPanel, lines};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::generate::units::Span;
 use crate::report::{count, duration};
-use crate::sim::export::Findings;
+use crate::sim::export::{Findings, pretty};
 use crate::sim::parallel;
 use crate::sim::table::aligned;
 
@@ -36,10 +36,9 @@ pub(super) fn findings(cluster: &Cluster, arrivals: &[Arrival], exact: &Exact, t
         count(arrivals.len() as u64),
         cluster.policy
     );
-    let json = serde_json::to_string_pretty(&json(cluster, &rows, exact, &finding))
-        .map_err(|error| Error::failed(format!("cannot write JSON: {error}")))?;
+    let json = pretty(&json(cluster, &rows, exact, &finding))?;
     let svg = lines(&picture(&finding, &rows, exact))?;
-    Ok(Findings { text, json: json + "\n", svg })
+    Ok(Findings { text, json, svg })
 }
 
 fn finding(rows: &[&[Outcome]]) -> String {

@@ -9,7 +9,7 @@ use super::ledger::{Answer, Ledger};
 use super::network::{Delay, Event, Network};
 use super::outcome::Outcome;
 use super::routing::{Router, Routing};
-use super::strategy::{Decider, Leases, Own, Race, Request, Shared, Strategy, SubKeys, Sync};
+use super::strategy::{Decider, Leases, Own, Race, Request, Shared, Strategy, Sync};
 use crate::generate::random::Draws;
 
 /// Streams of random numbers, one a purpose.
@@ -49,16 +49,14 @@ pub fn answers(cluster: &Cluster, strategy: Strategy, arrivals: &[Arrival]) -> V
 
 fn play(cluster: &Cluster, strategy: Strategy, arrivals: &[Arrival]) -> (Ledger, u64) {
     let Cluster { servers, ref policy, .. } = *cluster;
+    let keys = Draws::new(cluster.seed, stream::KEYS);
     let until = arrivals.last().map_or(0, |arrival| arrival.at);
     match strategy {
         Strategy::OwnLimit => simulate(cluster, arrivals, Own::whole(policy, servers)),
         Strategy::SplitLimit => simulate(cluster, arrivals, Own::parts(policy, servers)),
-        Strategy::SharedStore => simulate(cluster, arrivals, Shared::new(policy, servers)),
+        Strategy::SharedStore => simulate(cluster, arrivals, Shared::new(policy, servers, 1, keys)),
         Strategy::ReadThenWrite => simulate(cluster, arrivals, Race::new(policy, servers)),
-        Strategy::SubKeys(keys) => {
-            let draws = Draws::new(cluster.seed, stream::KEYS);
-            simulate(cluster, arrivals, SubKeys::new(policy, servers, keys, draws))
-        }
+        Strategy::SubKeys(count) => simulate(cluster, arrivals, Shared::new(policy, servers, count, keys)),
         Strategy::Leases(units) => simulate(cluster, arrivals, Leases::new(policy, servers, units)),
         Strategy::Sync(interval) => simulate(cluster, arrivals, Sync::new(policy, servers, interval, until)),
     }

@@ -8,7 +8,7 @@ use super::world::run;
 use crate::chart::{GridCell, GridChart, grid};
 use crate::error::{Error, Result};
 use crate::report::duration;
-use crate::sim::export::Findings;
+use crate::sim::export::{Findings, pretty};
 use crate::sim::parallel;
 use crate::sim::table::aligned;
 
@@ -42,9 +42,8 @@ pub(super) fn findings(scenario: &Scenario, name: &str, seed: u64, threads: usiz
         .map(|(&percent, row)| (load(scenario, percent, row), row))
         .collect();
     let map = Map { name, lengths: &lengths, rows: &rows };
-    let json = serde_json::to_string_pretty(&map.json(seed))
-        .map_err(|error| Error::failed(format!("cannot write JSON: {error}")))?;
-    Ok(Findings { text: map.text(), json: json + "\n", svg: grid(&map.picture())? })
+    let json = pretty(&map.json(seed))?;
+    Ok(Findings { text: map.text(), json, svg: grid(&map.picture())? })
 }
 
 /// What new requests ask of the server, in percent of what it can do.

@@ -6,11 +6,11 @@ use super::compare::Compared;
 use super::outcome::{Outcome, Recovery};
 use super::scenario::{Scenario, Trigger, What};
 use crate::chart::{TimelineChart, TimelinePanel, timeline};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::report::{count, duration};
-use crate::sim::export::Findings;
+use crate::sim::export::{Findings, pretty};
 use crate::sim::stats::Estimate;
-use crate::sim::table::aligned;
+use crate::sim::table::{aligned, capital};
 
 /// The name and version of the JSON's shape; `docs/storms.md` describes it.
 const SCHEMA: &str = "rlsim.storm/1";
@@ -25,10 +25,9 @@ pub(super) fn findings(name: &str, scenario: &Scenario, seed: u64, compared: &[C
         table(scenario, compared),
         legend(scenario, seed, compared, trigger.as_deref()),
     );
-    let json = serde_json::to_string_pretty(&json(name, scenario, seed, compared, &finding))
-        .map_err(|error| Error::failed(format!("cannot write JSON: {error}")))?;
+    let json = pretty(&json(name, scenario, seed, compared, &finding))?;
     let svg = timeline(&picture(&finding, scenario, compared))?;
-    Ok(Findings { text, json: json + "\n", svg })
+    Ok(Findings { text, json, svg })
 }
 
 /// The sentence that says what was found: the variant that does worst beside the one that does best for the first group
@@ -279,10 +278,4 @@ fn percent(share: f64) -> String {
         return format!("{cut:.1} %");
     }
     format!("{percent:.0} %")
-}
-
-/// With a capital letter at the beginning.
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -23,8 +23,12 @@ const DATE: usize = 19;
 fn split<'a>(line: &'a [u8], fields: &mut Vec<Field<'a>>) -> Split {
     const EXPECTED: &str = "an nginx error log line: YYYY/MM/DD HH:MM:SS [level] message";
     let dated = matches!(line.get(..DATE + 2), Some([_, _, _, _, b'/', _, _, b'/', _, _, b' ', .., b' ', b'[']));
-    let Some(close) = memchr::memchr(b']', line).filter(|_| dated) else {
+    if !dated {
         return Split::Bad(Why::Shape(EXPECTED), 0);
+    }
+    let level = DATE + 2;
+    let Some(close) = memchr::memchr(b']', &line[level..]).map(|i| level + i) else {
+        return Split::Bad(Why::Shape(EXPECTED), level);
     };
     let Some(client) = memchr::memmem::find(line, CLIENT).filter(|&at| at > close) else {
         return Split::Skipped;
@@ -33,7 +37,7 @@ fn split<'a>(line: &'a [u8], fields: &mut Vec<Field<'a>>) -> Split {
     let end = memchr::memchr(b',', &line[start..]).map_or(line.len(), |i| start + i);
     fields.extend([
         field(line, 0, DATE),
-        field(line, DATE + 2, close),
+        field(line, level, close),
         field(line, close + 1, client),
         field(line, start, end),
     ]);

@@ -27,6 +27,15 @@ struct Lease {
 }
 
 impl Lease {
+    /// Decides without asking the store, if that is possible.
+    fn decide(&mut self, request: Request, now: u64) -> Option<Decision> {
+        if request.cost <= self.units {
+            self.units -= request.cost;
+            return Some(ALLOWED);
+        }
+        (now < self.refused_until).then_some(REFUSED)
+    }
+
     /// How many units to take: what was used last time, or twice as many as before if they did not suffice.
     fn wanted(&self, most: u64, least: u64) -> u64 {
         let demand = if self.taken > 0 { self.taken.saturating_mul(2) } else { self.used.unwrap_or(most) };
@@ -97,13 +106,9 @@ impl Leases {
         let Some(lease) = self.held.get_mut(&(server, client)) else { return };
         let waiting = std::mem::take(&mut lease.waiting);
         for request in waiting {
-            if request.cost <= lease.units {
-                lease.units -= request.cost;
-                answer(request, ALLOWED, network);
-            } else if now < lease.refused_until {
-                answer(request, REFUSED, network);
-            } else {
-                lease.waiting.push(request);
+            match lease.decide(request, now) {
+                Some(decision) => answer(request, decision, network),
+                None => lease.waiting.push(request),
             }
         }
         if let Some(first) = lease.waiting.first() {
@@ -135,16 +140,14 @@ impl Decider for Leases {
     fn arrive(&mut self, request: Request, network: &mut Network<Take>) {
         let now = network.now();
         let lease = self.held.entry((request.server, request.client)).or_default();
-        if !lease.waiting.is_empty() {
-            // The store is being asked already.
-            lease.waiting.push(request);
-        } else if request.cost <= lease.units {
-            lease.units -= request.cost;
-            answer(request, ALLOWED, network);
-        } else if now < lease.refused_until {
-            answer(request, REFUSED, network);
-        } else {
-            lease.waiting.push(request);
+        // While the store is being asked, everybody waits for its answer.
+        let decision = if lease.waiting.is_empty() { lease.decide(request, now) } else { None };
+        if let Some(decision) = decision {
+            answer(request, decision, network);
+            return;
+        }
+        lease.waiting.push(request);
+        if lease.waiting.len() == 1 {
             let wanted = lease.wanted(self.slice, request.cost);
             ask(request.server, request.client, wanted, request.cost, network);
         }

@@ -2,8 +2,8 @@
 
 mod lease;
 mod own;
+mod race;
 mod shared;
-mod sub_keys;
 mod sync;
 
 use std::fmt;
@@ -18,8 +18,8 @@ use crate::generate::units::Span;
 
 pub(super) use lease::Leases;
 pub(super) use own::Own;
-pub(super) use shared::{Race, Shared};
-pub(super) use sub_keys::SubKeys;
+pub(super) use race::Race;
+pub(super) use shared::Shared;
 pub(super) use sync::Sync;
 
 /// A way to share one limit among servers.

@@ -1,11 +1,15 @@
-//! One store for all: asked to decide (atomic), or only to remember (the race).
+//! One store for all that decides, atomically: the whole limit on one key, or cut over several keys, each in a slot of
+//! its own. Then no slot gets all the load of a hot client, but a request that finds its key used up is refused although
+//! others have room.
 
-use ratelimit_core::{Algorithm, Decision, Nanos, Policy, PolicyState};
+use ratelimit_core::{Decision, Nanos, Policy};
 
 use super::own::Own;
 use super::{Decider, Request, answer};
+use crate::generate::random::Draws;
 use crate::sim::cluster::faults::WhenDown;
 use crate::sim::cluster::network::Network;
+use crate::sim::cluster::share::divide;
 use crate::sim::limiter::{By, Limiter};
 
 /// What a server does when the store does not answer in time.
@@ -29,10 +33,11 @@ impl Fallback {
     }
 }
 
-/// The store decides every request.
+/// The store decides every request. `None` is a key with zero units: it refuses everything.
 pub(in super::super) struct Shared {
-    store: Limiter,
+    slots: Vec<Option<Limiter>>,
     fallback: Fallback,
+    draws: Draws,
 }
 
 /// Between a server and a store that decides.
@@ -46,8 +51,9 @@ pub(in super::super) enum Ask {
 }
 
 impl Shared {
-    pub(in super::super) fn new(policy: &Policy, servers: usize) -> Self {
-        Shared { store: Limiter::new(*policy, By::Client), fallback: Fallback::new(policy, servers) }
+    pub(in super::super) fn new(policy: &Policy, servers: usize, keys: u32, draws: Draws) -> Self {
+        let part = |key| divide(policy, u64::from(keys), u64::from(key)).map(|part| Limiter::new(part, By::Client));
+        Shared { slots: (0..keys).map(part).collect(), fallback: Fallback::new(policy, servers), draws }
     }
 }
 
@@ -68,81 +74,17 @@ impl Decider for Shared {
     fn receive(&mut self, message: Ask, network: &mut Network<Ask>) {
         match message {
             Ask::May(request) => {
-                network.ledger.store_operation(0, network.now());
-                let decision = self.store.decide(request.client, network.now(), request.cost);
+                // The server chose a key at random.
+                let slot = usize::try_from(self.draws.below(self.slots.len() as u64)).unwrap_or(0);
+                network.ledger.store_operation(slot, network.now());
+                let decision = match &mut self.slots[slot] {
+                    Some(limiter) => limiter.decide(request.client, network.now(), request.cost),
+                    None => Decision::Never { capacity: 0 },
+                };
                 send_or_time_out(Ask::Said(request, decision), Ask::TimedOut(request), network);
             }
             Ask::Said(request, decision) => answer(request, decision, network),
             Ask::TimedOut(request) => {
-                let decision = self.fallback.decide(request, network);
-                answer(request, decision, network);
-            }
-        }
-    }
-}
-
-/// The store only remembers: the server reads a state, decides, and writes the changed state back. Whatever others wrote
-/// in between is lost.
-pub(in super::super) struct Race {
-    policy: Policy,
-    store: Vec<PolicyState>,
-    fallback: Fallback,
-}
-
-/// Between a server and a store that remembers.
-pub(in super::super) enum Remember {
-    /// To the store: what is known?
-    Read(Request),
-    /// To the server: this.
-    Known(Request, PolicyState),
-    /// To the store: this is known from now on.
-    Write(u32, PolicyState),
-    /// The server has waited in vain.
-    TimedOut(Request),
-}
-
-impl Race {
-    pub(in super::super) fn new(policy: &Policy, servers: usize) -> Self {
-        Race { policy: *policy, store: Vec::new(), fallback: Fallback::new(policy, servers) }
-    }
-
-    fn state(&mut self, client: u32) -> &mut PolicyState {
-        let index = client as usize;
-        if self.store.len() <= index {
-            self.store.resize(index + 1, self.policy.fresh());
-        }
-        &mut self.store[index]
-    }
-}
-
-impl Decider for Race {
-    type Message = Remember;
-
-    fn arrive(&mut self, request: Request, network: &mut Network<Remember>) {
-        send_or_time_out(Remember::Read(request), Remember::TimedOut(request), network);
-    }
-
-    fn receive(&mut self, message: Remember, network: &mut Network<Remember>) {
-        match message {
-            Remember::Read(request) => {
-                network.ledger.store_operation(0, network.now());
-                let state = self.state(request.client).clone();
-                send_or_time_out(Remember::Known(request, state), Remember::TimedOut(request), network);
-            }
-            Remember::Known(request, mut state) => {
-                let now = Nanos::new(network.clock(request.server));
-                let decision = self.policy.decide(&mut state, now, request.cost);
-                if decision.is_allowed() {
-                    // A write that is lost changes nothing for this server.
-                    network.send(Remember::Write(request.client, state));
-                }
-                answer(request, decision, network);
-            }
-            Remember::Write(client, state) => {
-                network.ledger.store_operation(0, network.now());
-                *self.state(client) = state;
-            }
-            Remember::TimedOut(request) => {
                 let decision = self.fallback.decide(request, network);
                 answer(request, decision, network);
             }

@@ -25,20 +25,18 @@ fn in_blocks(text: &str, options: &ReadOptions, workers: usize, size: usize) -> 
 }
 
 fn text_of(rows: &[(u32, u8, u8, u8)]) -> String {
-    let mut text = String::from("time,client,cost\n");
-    for (time, client, cost, odd) in rows {
-        match odd {
-            0 => text.push_str("# comment\n"),
-            1 => text.push('\n'),
-            2 => text.push_str("x,a,1\n"),
-            3 => text.push_str("1,a\n"),
-            4 => text.push_str("2024-05-12 08:15:30,a,1\n"),
-            5 => text.push_str(&format!("{time}.5,c{client},1\n")),
-            6 => text.push_str(&format!("{time},\"quoted\nclient\",1\n")),
-            _ => text.push_str(&format!("{time},c{client},{cost}\n")),
-        }
-    }
-    text
+    let row = |&(time, client, cost, odd): &(u32, u8, u8, u8)| match odd {
+        0 => "# comment\n".to_owned(),
+        1 => "\n".to_owned(),
+        2 => "x,a,1\n".to_owned(),
+        3 => "1,a\n".to_owned(),
+        4 => "2024-05-12 08:15:30,a,1\n".to_owned(),
+        5 => format!("{time}.5,c{client},1\n"),
+        6 => format!("{time},\"quoted\nclient\",1\n"),
+        _ => format!("{time},c{client},{cost}\n"),
+    };
+    let rows: Vec<String> = rows.iter().map(row).collect();
+    format!("time,client,cost\n{}", rows.concat())
 }
 
 proptest::proptest! {

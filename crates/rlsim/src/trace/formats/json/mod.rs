@@ -4,6 +4,7 @@
 //! over. Records are cut out first and parsed one by one, so a damaged one costs only itself.
 
 mod extract;
+mod layout;
 mod presets;
 mod records;
 mod scan;

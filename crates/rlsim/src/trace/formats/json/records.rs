@@ -1,28 +1,12 @@
 //! The objects of a JSON input, one after the other: one a line, or the elements of an array wherever it is.
 
+use super::layout::{WRAPPERS, is_lines};
 use super::scan::Scan;
 use crate::error::Result;
-use crate::trace::lines::{HEAD, LONGEST, head_lines, line_end, next_extent, without_return};
+use crate::trace::lines::{HEAD, LONGEST, line_end, next_extent, without_return};
 use crate::trace::names::common;
 use crate::trace::record::Place;
 use crate::trace::source::Source;
-
-/// Where an object may keep its records.
-const WRAPPERS: &[&[&str]] = &[
-    &["Records"],
-    &["records"],
-    &["log", "entries"],
-    &["entries"],
-    &["value"],
-    &["events"],
-    &["hits", "hits"],
-    &["results"],
-    &["requests"],
-    &["items"],
-    &["Items"],
-    &["logs"],
-    &["data"],
-];
 
 /// Objects that do not end before each line is taken for itself: this bounds the work that looking for their ends costs.
 const BROKEN_MOST: u32 = 100;
@@ -326,30 +310,6 @@ impl<'s> Records<'s> {
 
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | 0x1e)
-}
-
-/// One object a line: the first line that is not blank is a whole object or begins with something else than `{` and `[`, and
-/// is not an object with an array of records in it.
-fn is_lines(head: &[u8], whole: bool) -> bool {
-    let Some(first) = head_lines(head, whole).map(<[u8]>::trim_ascii).find(|line| !line.is_empty()) else {
-        return false;
-    };
-    match first {
-        [b'[', ..] => false,
-        [b'{', ..] => serde_json::from_slice::<serde_json::Value>(first).is_ok_and(|value| !is_wrapper(&value)),
-        _ => true,
-    }
-}
-
-fn is_wrapper(object: &serde_json::Value) -> bool {
-    let keys: Vec<String> = object.as_object().into_iter().flatten().map(|(key, _)| key.clone()).collect();
-    common(&keys).time.is_none()
-        && WRAPPERS.iter().any(|path| {
-            let inside = path.iter().try_fold(object, |value, key| value.get(key));
-            inside
-                .and_then(serde_json::Value::as_array)
-                .is_some_and(|a| a.first().is_none_or(serde_json::Value::is_object))
-        })
 }
 
 #[cfg(test)]

@@ -1,0 +1,93 @@
+//! A sink's work shared with other threads: workers collect parts of an input, and the sink takes them back in order.
+
+use super::{SHOWN, Sink};
+use crate::error::{Error, Result};
+use crate::trace::client_name::ClientNames;
+use crate::trace::columns::Facts;
+use crate::trace::record::Why;
+use crate::trace::times::Times;
+
+/// What a worker read of a part of an input.
+pub(crate) struct Batch {
+    times: Times,
+    client: Vec<u32>,
+    cost: Vec<u64>,
+    /// Clients that the worker met for the first time.
+    names: Vec<Box<[u8]>>,
+    facts: Facts,
+    bad_shown: Vec<String>,
+    unnamed: u64,
+}
+
+impl<'o> Sink<'o> {
+    /// Whether the input has shown what its times are, so that workers can go on with it. A stream decides the unit now, since its
+    /// blocks cannot wait for the whole column.
+    pub(crate) fn settle(&mut self) -> Result<bool> {
+        self.flow(true)?;
+        Ok(self.times.is_settled())
+    }
+
+    /// A sink for a part of this input on another thread.
+    pub(crate) fn worker(&self) -> Sink<'o> {
+        Sink {
+            options: self.options,
+            zone: self.zone.clone(),
+            times: self.times.worker(),
+            clients: ClientNames::new(self.options),
+            client: Vec::new(),
+            cost: Vec::new(),
+            facts: Facts::default(),
+            input: self.input.clone(),
+            duration_unit: self.duration_unit,
+            has_client: self.has_client,
+            bad_shown: Vec::new(),
+            unnamed: 0,
+            handed: 0,
+            stream: None,
+        }
+    }
+
+    /// What came in since the last batch; the clients stay known.
+    pub(crate) fn take_batch(&mut self) -> Batch {
+        let next = self.times.worker();
+        let names = self.clients.names()[self.handed..].to_vec();
+        self.handed += names.len();
+        Batch {
+            times: std::mem::replace(&mut self.times, next),
+            client: std::mem::take(&mut self.client),
+            cost: std::mem::take(&mut self.cost),
+            names,
+            facts: std::mem::take(&mut self.facts),
+            bad_shown: std::mem::take(&mut self.bad_shown),
+            unnamed: std::mem::take(&mut self.unnamed),
+        }
+    }
+
+    /// Adds a worker's batch. `seen` holds the indices here of the clients that the worker knows.
+    pub(crate) fn absorb(&mut self, batch: Batch, seen: &mut Vec<u32>) -> Result<()> {
+        let too_many = || Error::failed(Why::TooManyClients.to_string());
+        for name in &batch.names {
+            // Names of a worker have their normal form already.
+            seen.push(self.clients.index_of_normal(name).ok_or_else(too_many)?);
+        }
+        let before = self.client.len();
+        self.client.extend(batch.client.iter().map(|&c| seen[c as usize]));
+        if !batch.cost.is_empty() || !self.cost.is_empty() {
+            self.cost.resize(before, 1);
+            self.cost.extend_from_slice(&batch.cost);
+            self.cost.resize(self.client.len(), 1);
+        }
+        self.times.absorb(&batch.times);
+        let facts = batch.facts;
+        self.facts.rows += facts.rows;
+        self.facts.events += facts.events;
+        self.facts.bad += facts.bad;
+        self.facts.blank += facts.blank;
+        self.facts.skipped += facts.skipped;
+        self.unnamed += batch.unnamed;
+        let room = SHOWN.saturating_sub(self.bad_shown.len());
+        self.bad_shown.extend(batch.bad_shown.into_iter().take(room));
+        self.within_rows()?;
+        self.flow(false)
+    }
+}

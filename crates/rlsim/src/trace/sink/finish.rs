@@ -1,0 +1,137 @@
+//! The end of reading: units decided, events sorted, everything worth saying said.
+
+use std::fmt::Write as _;
+
+use super::{SHOWN, Sink};
+use crate::error::{Error, Result};
+use crate::trace::columns::{Costs, Facts, Trace};
+use crate::trace::options::OnError;
+use crate::trace::order::{Disorder, in_order_of_appearance, permuted, resolution_ns, stable_order};
+use crate::trace::stream::Stream;
+
+impl Sink<'_> {
+    /// Hands on the last block.
+    pub(crate) fn finish_stream(mut self) -> Result<(Vec<Box<[u8]>>, Facts)> {
+        self.flow(true)?;
+        self.explain_bad();
+        if self.facts.events == 0 {
+            return Err(self.nothing());
+        }
+        self.explain_unnamed();
+        self.facts.resolution_ns = self.stream.as_ref().map_or(0, Stream::resolution_ns);
+        Ok((self.clients.into_names(), self.facts))
+    }
+
+    fn explain_unnamed(&mut self) {
+        if self.unnamed > 0 {
+            self.facts.notes.push(format!("{} events have an empty client (nothing or -)", self.unnamed));
+        }
+    }
+
+    /// Sorts, and hands over the columns.
+    pub(crate) fn finish(mut self) -> Result<Trace> {
+        let finished = std::mem::take(&mut self.times).finish();
+        self.facts.notes.extend(finished.notes);
+        let (mut at, mut starts) = (finished.at, finished.starts);
+        self.drop_beyond(&mut at, &mut starts, &finished.beyond)?;
+        let ends = starts.iter().copied().skip(1).chain([at.len()]);
+        let disorder = starts.iter().zip(ends).map(|(&start, end)| Disorder::of(&at[start..end]));
+        let disorder = disorder.fold(Disorder::default(), Disorder::and);
+        (self.facts.reordered, self.facts.largest_step_back_ns) = (disorder.steps_back, disorder.largest_ns);
+        self.explain_bad();
+        if at.is_empty() {
+            return Err(self.nothing());
+        }
+        if u32::try_from(at.len()).is_err() {
+            return Err(Error::failed("more than 4294967295 events; read fewer files at once".to_owned()));
+        }
+        if !at.is_sorted() {
+            let order = stable_order(&at, &starts);
+            at = permuted(&at, &order);
+            self.client = permuted(&self.client, &order);
+            self.cost = if self.cost.is_empty() { Vec::new() } else { permuted(&self.cost, &order) };
+        }
+        self.explain_unnamed();
+        let names = in_order_of_appearance(&mut self.client, self.clients.into_names());
+        self.facts.resolution_ns = resolution_ns(&at);
+        let cost = if self.cost.is_empty() { Costs::Unit } else { Costs::Each(self.cost) };
+        Ok(Trace { at, client: self.client, cost, names, facts: self.facts })
+    }
+
+    /// Takes out events whose time turned out too large for the unit of their column.
+    pub(super) fn drop_beyond(&mut self, at: &mut Vec<u64>, starts: &mut [usize], beyond: &[usize]) -> Result<()> {
+        let Some(&first) = beyond.first() else { return Ok(()) };
+        let count = beyond.len() as u64;
+        // The inputs of these starts are the latest ones.
+        let later = starts.iter().filter(|&&start| start > first).count();
+        let input = self.facts.paths.iter().rev().nth(later).map_or(String::new(), |path| path.display().to_string());
+        let message = format!(
+            "{input}: event {} has a time of {} that lies beyond the range in the unit of its column",
+            first + 1 - starts.iter().copied().filter(|&start| start <= first).max().unwrap_or(0),
+            at[first]
+        );
+        if self.options.on_error == OnError::Fail {
+            return Err(Error::failed(format!("{message} (--time-unit names another unit)")));
+        }
+        if self.bad_shown.len() < SHOWN {
+            self.bad_shown.push(message);
+        }
+        self.facts.events -= count;
+        self.facts.bad += count;
+        for start in starts {
+            *start -= beyond.partition_point(|removed| removed < start);
+        }
+        retain_others(at, beyond);
+        retain_others(&mut self.client, beyond);
+        if !self.cost.is_empty() {
+            retain_others(&mut self.cost, beyond);
+        }
+        Ok(())
+    }
+
+    fn explain_bad(&mut self) {
+        if self.facts.bad > 0 {
+            let more = self.facts.bad - self.bad_shown.len() as u64;
+            self.facts.notes.push(format!("{} bad records were left out", self.facts.bad));
+            self.facts.notes.extend(self.bad_shown.iter().map(|shown| format!("bad: {shown}")));
+            if more > 0 {
+                self.facts.notes.push(format!("bad: and {more} more"));
+            }
+        }
+    }
+
+    fn nothing(&self) -> Error {
+        let paths: Vec<String> = self.facts.paths.iter().map(|p| p.display().to_string()).collect();
+        let mut message = match self.facts.rows {
+            0 => format!("{}: empty: no records at all", paths.join(", ")),
+            rows => format!(
+                "{}: no readable record: {rows} records read as {}, of them {} bad, {} blank, {} skipped",
+                paths.join(", "),
+                self.facts.format,
+                self.facts.bad,
+                self.facts.blank,
+                self.facts.skipped
+            ),
+        };
+        for shown in &self.bad_shown {
+            let _ = write!(message, "\n  {shown}");
+        }
+        if self.facts.bad > 0 {
+            message.push_str("\n  --format, --time-column and --log-format say how to read the input");
+        } else if self.facts.skipped > 0 && !self.options.filters.is_empty() {
+            message.push_str("\n  no record passes --where");
+        }
+        Error::failed(message)
+    }
+}
+
+/// Removes the elements at these increasing indices.
+fn retain_others<T>(column: &mut Vec<T>, removed: &[usize]) {
+    let mut removed = removed.iter().copied().peekable();
+    let mut index = 0;
+    column.retain(|_| {
+        let keep = removed.next_if_eq(&index).is_none();
+        index += 1;
+        keep
+    });
+}

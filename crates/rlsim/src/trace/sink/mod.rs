@@ -1,0 +1,225 @@
+//! Where readers put records: counts every one, makes events of those that can be read, remembers the first bad ones.
+
+mod batch;
+mod finish;
+
+pub(crate) use batch::Batch;
+
+use super::client_name::ClientNames;
+use super::columns::Facts;
+use super::options::{OnError, ReadOptions, TimeUnit};
+use super::plan::Plan;
+use super::record::{Bad, Field, Parsed, Place, Record, When, Why, shown};
+use super::stream::{EVENTS, Stream};
+use super::time_text::{parse, parse_pair};
+use super::times::Times;
+use super::units::{duration_nanos, whole_units};
+use super::zone::Zone;
+use crate::error::{Error, Result};
+
+/// Bad records shown to the user; the rest are only counted.
+const SHOWN: usize = 5;
+
+/// Collects the events of all inputs.
+pub(crate) struct Sink<'o> {
+    options: &'o ReadOptions,
+    zone: Zone,
+    times: Times,
+    clients: ClientNames,
+    client: Vec<u32>,
+    /// Empty while every cost is one unit.
+    cost: Vec<u64>,
+    facts: Facts,
+    input: String,
+    duration_unit: TimeUnit,
+    has_client: bool,
+    bad_shown: Vec<String>,
+    /// Events whose client is empty or `-`.
+    unnamed: u64,
+    /// Names handed over in batches.
+    handed: usize,
+    /// Where events go instead of being kept.
+    stream: Option<Stream<'o>>,
+}
+
+impl<'o> Sink<'o> {
+    /// An empty sink.
+    pub(crate) fn new(options: &'o ReadOptions) -> Result<Self> {
+        Ok(Sink {
+            options,
+            zone: Zone::named(options.timezone.as_deref())?,
+            times: Times::default(),
+            clients: ClientNames::new(options),
+            client: Vec::new(),
+            cost: Vec::new(),
+            facts: Facts::default(),
+            input: String::new(),
+            duration_unit: TimeUnit::Millis,
+            has_client: false,
+            bad_shown: Vec::new(),
+            unnamed: 0,
+            handed: 0,
+            stream: None,
+        })
+    }
+
+    /// A sink that hands events on in blocks instead of keeping them.
+    pub(crate) fn streaming(options: &'o ReadOptions, stream: Stream<'o>) -> Result<Self> {
+        Ok(Sink { stream: Some(stream), ..Sink::new(options)? })
+    }
+
+    /// Starts another input.
+    pub(crate) fn begin(&mut self, input: &super::options::Input, format: &str) {
+        self.facts.paths.push(input.path());
+        if !self.facts.format.split('+').any(|known| known == format) {
+            if !self.facts.format.is_empty() {
+                self.facts.format.push('+');
+            }
+            self.facts.format.push_str(format);
+        }
+        self.input = input.to_string();
+        self.times.begin(self.input.clone());
+    }
+
+    /// Says what the records of this input will hold, before the first of them.
+    pub(crate) fn expect(&mut self, plan: &Plan) {
+        self.times.expect_unit(plan.time_unit);
+        self.duration_unit = plan.duration_unit;
+        self.has_client = plan.has_client();
+        if !self.has_client {
+            self.note(format!("{}: no client column: all requests count as one global client", self.input));
+        }
+    }
+
+    /// Something a person should know. Said once.
+    pub(crate) fn note(&mut self, note: String) {
+        if !self.facts.notes.contains(&note) {
+            self.facts.notes.push(note);
+        }
+    }
+
+    /// A blank line.
+    pub(crate) fn blank(&mut self) -> Result<()> {
+        self.facts.blank += 1;
+        self.row()
+    }
+
+    /// A record passed over on purpose.
+    pub(crate) fn skipped(&mut self) -> Result<()> {
+        self.facts.skipped += 1;
+        self.row()
+    }
+
+    /// Whatever a line turned out to be.
+    pub(crate) fn take(&mut self, place: Place<'_>, parsed: Parsed<'_>) -> Result<()> {
+        match parsed {
+            Parsed::Record(record) => self.record(place, &record),
+            Parsed::Skipped => self.skipped(),
+            Parsed::Bad(bad) => self.bad(place, &bad),
+        }
+    }
+
+    /// A record that cannot be read.
+    pub(crate) fn bad(&mut self, place: Place<'_>, bad: &Bad<'_>) -> Result<()> {
+        self.facts.bad += 1;
+        let fail = self.options.on_error == OnError::Fail;
+        if fail || self.bad_shown.len() < SHOWN {
+            let message = describe(&self.input, place, bad);
+            if fail {
+                return Err(Error::failed(format!("{message} (--on-error skip counts such records and goes on)")));
+            }
+            self.bad_shown.push(message);
+        }
+        self.row()
+    }
+
+    /// A record that may be an event.
+    pub(crate) fn record(&mut self, place: Place<'_>, record: &Record<'_>) -> Result<()> {
+        match self.event(record) {
+            Ok(()) => self.row(),
+            Err(bad) => self.bad(place, &bad),
+        }
+    }
+
+    fn row(&mut self) -> Result<()> {
+        self.facts.rows += 1;
+        self.within_rows()?;
+        self.flow(false)
+    }
+
+    fn within_rows(&self) -> Result<()> {
+        match self.options.max_rows {
+            Some(most) if self.facts.rows > most => Err(Error::failed(format!(
+                "{}: more than {most} records, the limit set with --max-rows; raise it, or read fewer files",
+                self.input
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Appends to every column, or to none.
+    fn event<'a>(&mut self, record: &Record<'a>) -> std::result::Result<(), Bad<'a>> {
+        let (stamp, at) = match record.when {
+            When::One(field) => (parse(field.text), field),
+            When::DateAndTime(date, time) => (parse_pair(date.text, time.text), date),
+        };
+        let stamp = stamp.map_err(|error| Bad { why: Why::Time(error), found: at })?;
+        let cost = match (record.cost, record.count) {
+            (None, None) => 1,
+            (Some(cost), None) => units("cost", cost)?,
+            (None, Some(count)) => units("count", count)?,
+            (Some(cost), Some(count)) => {
+                let product = units("cost", cost)?.checked_mul(units("count", count)?);
+                product.ok_or(Bad { why: Why::Units("cost", super::record::NumberError::BeyondRange), found: cost })?
+            }
+        };
+        let duration = match record.duration {
+            None => 0,
+            Some(field) => duration_nanos(field.text, self.duration_unit)
+                .map_err(|error| Bad { why: Why::Duration(error), found: field })?,
+        };
+        let name = record.client.unwrap_or_default();
+        let client = self.clients.index(name.text).ok_or(Bad { why: Why::TooManyClients, found: name })?;
+        self.times.push(stamp, duration, &mut self.zone).map_err(|why| Bad { why, found: at })?;
+        if self.has_client && matches!(name.text, b"" | b"-") {
+            self.unnamed += 1;
+        }
+        if cost != 1 && self.cost.is_empty() {
+            self.cost.resize(self.client.len(), 1);
+        }
+        if cost != 1 || !self.cost.is_empty() {
+            self.cost.push(cost);
+        }
+        self.client.push(client);
+        self.facts.events += 1;
+        Ok(())
+    }
+
+    /// Hands on what has come in, if that is a whole block or the end.
+    fn flow(&mut self, end: bool) -> Result<()> {
+        if self.stream.is_none() || (self.client.len() < EVENTS && !end) {
+            return Ok(());
+        }
+        let finished = std::mem::take(&mut self.times).finish();
+        self.times = finished.next;
+        self.facts.notes.extend(finished.notes);
+        let (mut at, mut starts) = (finished.at, finished.starts);
+        self.drop_beyond(&mut at, &mut starts, &finished.beyond)?;
+        let Some(stream) = &mut self.stream else { return Ok(()) };
+        let handed_on = stream.hand_on(&self.input, &at, &self.client, &self.cost);
+        self.client.clear();
+        self.cost.clear();
+        handed_on
+    }
+}
+
+fn units<'a>(what: &'static str, field: Field<'a>) -> std::result::Result<u64, Bad<'a>> {
+    whole_units(field.text).map_err(|error| Bad { why: Why::Units(what, error), found: field })
+}
+
+/// `file:line:column: reason: found "text"`.
+fn describe(input: &str, place: Place<'_>, bad: &Bad<'_>) -> String {
+    let (line, column) = place.of(&bad.found);
+    let found = if bad.found.text.is_empty() { String::new() } else { format!(", found {}", shown(bad.found.text)) };
+    format!("{input}:{line}:{column}: {}{found}", bad.why)
+}
