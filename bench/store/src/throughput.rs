@@ -1,5 +1,6 @@
 //! Checks a second, interleaved: in each round every contender runs the same calls, and the ratio to the first contender
-//! is taken within the round. What is printed are medians over the rounds.
+//! is taken within the round. What is printed are medians over the rounds. Ratios are taken twice: of wall time, which
+//! counts waiting for locks, and of the threads' processor time, which other processes of the machine disturb less.
 
 use std::sync::Barrier;
 use std::thread;
@@ -36,8 +37,15 @@ pub struct Size {
     pub rounds: usize,
 }
 
-/// Runs a cell, prints its rows, and returns each contender's ratio to the first.
-pub fn run<K: Key>(cell: Cell, size: &Size) -> Vec<(&'static str, f64)> {
+/// A contender's ratios to the first.
+pub struct Row {
+    pub name: &'static str,
+    pub wall: f64,
+    pub processor: f64,
+}
+
+/// Runs a cell, and prints and returns its rows.
+pub fn run<K: Key>(cell: Cell, size: &Size) -> Vec<Row> {
     let keys: Vec<K> = (0..cell.clients as u64).map(K::make).collect();
     let contenders: Vec<(&'static str, Box<dyn Contender<K>>)> =
         all::<K>().into_iter().map(|(name, make)| (name, make(SECOND))).collect();
@@ -47,42 +55,49 @@ pub fn run<K: Key>(cell: Cell, size: &Size) -> Vec<(&'static str, f64)> {
         }
     }
     let mut rates = vec![Vec::new(); contenders.len()];
-    let mut ratios = vec![Vec::new(); contenders.len()];
+    let mut ratios = vec![(Vec::new(), Vec::new()); contenders.len()];
     let mut allowed = vec![0_usize; contenders.len()];
     for round in 0..size.rounds {
         let calls: Vec<Vec<K>> =
             (0..cell.threads).map(|thread| calls(&keys, cell.draw, size.calls, (round * 64 + thread) as u64)).collect();
-        // Another order each round, so that nobody always comes after the same neighbour.
-        let mut times = vec![0.0; contenders.len()];
+        let mut times = vec![Time::default(); contenders.len()];
         for i in 0..contenders.len() {
+            // Another order each round, so that nobody always comes after the same neighbour.
             let i = (i + round) % contenders.len();
             let (time, passed) = timed(&*contenders[i].1, &calls);
             times[i] = time;
             allowed[i] += passed;
         }
         for (i, time) in times.iter().enumerate() {
-            rates[i].push((size.calls * cell.threads) as f64 / time / 1e6);
-            ratios[i].push(times[0] / time);
+            rates[i].push((size.calls * cell.threads) as f64 / time.wall / 1e6);
+            ratios[i].0.push(times[0].wall / time.wall);
+            ratios[i].1.push(times[0].processor / time.processor);
         }
     }
     let total = (size.calls * cell.threads * size.rounds) as f64;
-    let medians: Vec<f64> = ratios.into_iter().map(median).collect();
-    for (i, (name, _)) in contenders.iter().enumerate() {
+    let rows = contenders.iter().zip(ratios).zip(rates.into_iter().zip(allowed));
+    rows.map(|(((name, _), (wall, processor)), (rates, allowed))| {
+        let (wall, processor, rate) = (median(wall), median(processor), median(rates));
+        let (keys, clients, threads, passed) = (K::NAME, cell.name, cell.threads, allowed as f64 / total * 100.0);
         println!(
-            "| {} | {} | {} | {name} | {:.2} | {:.2} | {:.0} % |",
-            K::NAME,
-            cell.name,
-            cell.threads,
-            median(rates[i].clone()),
-            medians[i],
-            allowed[i] as f64 / total * 100.0
+            "| {keys} | {clients} | {threads} | {name} | {rate:.2} | {wall:.2} | {processor:.2} | {passed:.0} % |"
         );
-    }
-    contenders.iter().map(|(name, _)| *name).zip(medians).collect()
+        Row { name, wall, processor }
+    })
+    .collect()
 }
 
-/// Seconds until all threads have made their calls, and how many were allowed.
-fn timed<K: Key>(contender: &dyn Contender<K>, calls: &[Vec<K>]) -> (f64, usize) {
+/// Seconds.
+#[derive(Clone, Copy, Default)]
+struct Time {
+    /// Until all threads have made their calls.
+    wall: f64,
+    /// That the threads have run.
+    processor: f64,
+}
+
+/// Runs the calls of each thread; how many were allowed.
+fn timed<K: Key>(contender: &dyn Contender<K>, calls: &[Vec<K>]) -> (Time, usize) {
     let start = Barrier::new(calls.len());
     thread::scope(|scope| {
         let threads: Vec<_> = calls
@@ -91,16 +106,17 @@ fn timed<K: Key>(contender: &dyn Contender<K>, calls: &[Vec<K>]) -> (f64, usize)
                 let start = &start;
                 scope.spawn(move || {
                     start.wait();
-                    let begun = Instant::now();
+                    let (begun, ran) = (Instant::now(), on_processor());
                     let allowed = calls.iter().filter(|key| contender.check(key)).count();
-                    (begun, Instant::now(), allowed)
+                    (begun, Instant::now(), on_processor() - ran, allowed)
                 })
             })
             .collect();
         let done: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
         let begun = done.iter().map(|(begun, ..)| *begun).min().unwrap();
-        let ended = done.iter().map(|(_, ended, _)| *ended).max().unwrap();
-        ((ended - begun).as_secs_f64(), done.iter().map(|(.., allowed)| allowed).sum())
+        let ended = done.iter().map(|(_, ended, ..)| *ended).max().unwrap();
+        let processor = done.iter().map(|(.., ran, _)| ran / 1e9).sum();
+        (Time { wall: (ended - begun).as_secs_f64(), processor }, done.iter().map(|(.., allowed)| allowed).sum())
     })
 }
 

@@ -51,7 +51,8 @@ pub const DEFAULT_MAX_CLIENTS: usize = 1_000_000;
 /// # When it is full
 ///
 /// At most [`max_clients`](Builder::max_clients) are kept. A client is forgotten only when its state is fresh, so
-/// that forgetting it changes no answer: on the way, a page at a time, and before a page grows. When the table is full
+/// that forgetting it changes no answer: on the way, a page at a time, and before a page grows, when it has been fresh for
+/// ten seconds; at once when the place is needed. When the table is full
 /// and no place can be freed (the newcomer's own page and up to 32 others are looked into), newcomers share one state
 /// under the same policy until there is room. They are limited together, and counted in [`Stats::overflow`]; nobody is
 /// ever unlimited, and nobody who is exhausted is ever forgotten.

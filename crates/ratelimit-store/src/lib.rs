@@ -66,7 +66,7 @@
 //!
 //! # Which key form when
 //!
-//! [`Fingerprint`] (the default) keeps 64 bits of a keyed hash: about 42 bytes a client with a token bucket, whatever the
+//! [`Fingerprint`] (the default) keeps 64 bits of a keyed hash: about 43 bytes a client with a token bucket, whatever the
 //! length of the keys. Two clients share a state with a chance of n^2 / 2^65, 3 in 10^8 among a million; they are then
 //! limited together. [`Exact`] (`builder(..).exact_keys()`) keeps the keys, about 70 bytes a client and the heap for keys
 //! above 22 bytes. Take it where even that chance is too much, or where keys must be read back from a snapshot.

@@ -17,6 +17,10 @@ use crate::wait::Gate;
 /// Pages that a newcomer looks into for a client to forget, when the table is full.
 const PAGES_TO_ASK: usize = 32;
 
+/// While there is room, clients are forgotten only when they have been fresh for so long: who comes back soon keeps its place,
+/// and a clock that steps back by less meets no forgetting.
+const GRACE: Nanos = Nanos::from_secs(10);
+
 /// See the module. Locks are taken in this order: `change`, a page, `overflow`. A second page is only ever tried, but by a
 /// split.
 pub(super) struct Table<P: Algorithm, K> {
@@ -206,7 +210,7 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
             return;
         }
         if page.is_packed() {
-            self.forget(page, now);
+            self.forget(page, now.saturating_sub(GRACE));
         }
         let fresh_at = fresh_at(page.policy_of(fingerprint, key), &state, now);
         page.insert(fingerprint, K::keep(key), state, fresh_at);
@@ -275,7 +279,7 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
     fn keep_house(&self, answers: Answers, now: Nanos) {
         self.totals.allowed.fetch_add(u64::from(answers.allowed), Ordering::Relaxed);
         self.totals.denied.fetch_add(u64::from(answers.denied), Ordering::Relaxed);
-        self.forget(&mut lock(self.pages.next()), now);
+        self.forget(&mut lock(self.pages.next()), now.saturating_sub(GRACE));
     }
 }
 
