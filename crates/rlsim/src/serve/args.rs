@@ -20,7 +20,7 @@ pub struct ServeArgs {
     /// The policy of /api/ping, as NAME:LIMIT/WINDOW[,burst=B]; the other algorithms have the same quota
     #[arg(long, value_name = "POLICY", default_value = "token-bucket:1/1s,burst=5", value_parser = one_rule)]
     pub policy: Rule,
-    /// Share the limits with other servers over Redis, such as redis://127.0.0.1:6379; while it is away, each decides alone
+    /// Share the limits with other servers over Redis, such as `redis://127.0.0.1:6379`; while it is away, each decides alone
     #[arg(long, value_name = "URL")]
     pub redis: Option<String>,
 }

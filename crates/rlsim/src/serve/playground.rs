@@ -111,18 +111,15 @@ fn said(status: StatusCode, message: &str) -> Response {
 /// The report, its table and its chart.
 fn compare(asked: &Asked, upload: Option<&[u8]>) -> Result<String> {
     let policies = policies(asked)?;
-    let mut file = tempfile::NamedTempFile::new().map_err(failed)?;
-    let path = match upload {
-        Some(bytes) => {
-            file.write_all(bytes).map_err(failed)?;
-            PathBuf::from("upload")
-        }
-        None => {
-            pattern(&asked.generate)?.run(&mut file)?;
-            PathBuf::from("playground.csv")
-        }
+    let mut file = tempfile::NamedTempFile::new().map_err(|error| failed(&error))?;
+    let path = if let Some(bytes) = upload {
+        file.write_all(bytes).map_err(|error| failed(&error))?;
+        PathBuf::from("upload")
+    } else {
+        pattern(&asked.generate)?.run(&mut file)?;
+        PathBuf::from("playground.csv")
     };
-    file.flush().map_err(failed)?;
+    file.flush().map_err(|error| failed(&error))?;
     let options =
         ReadOptions { max_rows: Some(MOST_ROWS + HEAD), max_bytes: Some(LARGEST_TRACE), ..ReadOptions::default() };
     let loaded = trace::load(&[Input::from_arg(file.path())], &options);
@@ -164,7 +161,7 @@ fn policies(asked: &Asked) -> Result<Vec<NamedPolicy>> {
     Ok(policies)
 }
 
-fn failed(error: io::Error) -> Error {
+fn failed(error: &io::Error) -> Error {
     Error::failed(format!("the trace cannot be kept: {error}"))
 }
 

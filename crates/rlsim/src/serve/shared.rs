@@ -21,11 +21,11 @@ pub(super) struct Noted {
 
 impl Noted {
     /// The limit of `path` on the server at `url`. Nothing is sent yet: a Redis that is away is no error.
-    pub(super) fn connect(url: &str, path: &str, policy: Policy, source: Arc<Source>) -> Result<Noted> {
+    pub(super) fn connect(url: &str, path: &str, policy: &Policy, source: Arc<Source>) -> Result<Noted> {
         let prefix = format!("rlsim.{}", path.trim_start_matches('/').replace('/', "."));
-        let shared = SharedLimiter::builder(policy).prefix(prefix).connect(url);
+        let shared = SharedLimiter::builder(*policy).prefix(prefix).connect(url);
         let shared = shared.map_err(|error| Error::usage(format!("--redis: {error}")))?;
-        let limiter = Fallback::builder(shared, policy).build();
+        let limiter = Fallback::builder(shared, *policy).build();
         Ok(Noted { limiter, path: path.into(), source })
     }
 }

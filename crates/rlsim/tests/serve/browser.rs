@@ -1,4 +1,4 @@
-//! Headless Chromium through its driver (the WebDriver protocol: JSON over HTTP).
+//! Headless Chromium through its driver (the `WebDriver` protocol: JSON over HTTP).
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -52,7 +52,7 @@ impl Browser {
         let mut browser =
             Browser { driver, address: ([127, 0, 0, 1], port).into(), session: String::new(), _profile: profile };
         let session = browser.call("POST", "/session", &wanted);
-        browser.session = session["sessionId"].as_str().expect("a session").to_owned();
+        session["sessionId"].as_str().expect("a session").clone_into(&mut browser.session);
         browser.command("url", &json!({ "url": format!("http://{page}/") }));
         browser.until("return document.documentElement.dataset.ready === 'true'");
         browser
