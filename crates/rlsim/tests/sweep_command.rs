@@ -53,7 +53,7 @@ fn multiples_of_the_traces_own_rate() {
     let folder = folder();
     let words =
         ["sweep", "--trace", "t.csv", "--limit", "0.5x..1x step 0.5x,0.5p", "--window", "10s,1m", "--algorithm"];
-    let csv = text(&rlsim(folder.path(), &[&words[..], &["fixed-window", "--export=-.csv"]].concat()));
+    let csv = text(&rlsim(folder.path(), &[&words[..], &["fixed-window", "--export=csv:-"]].concat()));
     let limits: Vec<&str> = csv.lines().skip(1).filter_map(|line| line.split(',').next()).collect();
     // 890 requests in 599 s: 14.86 in 10 s and 89.1 in a minute; at most 39 in 10 s and 89 in a minute.
     let expected = [
@@ -76,7 +76,7 @@ fn mistakes_are_usage_errors_that_help() {
         (&["--limit", "50/1x"], "expected a whole number and one of"),
         (&["--window", "0s"], "at least 1 ns"),
         (&["--burst", "0"], "refuse everything"),
-        (&["--export", "x.md"], "ends in .svg, .json, .csv"),
+        (&["--export", "x.md"], "ends in .svg, .png, .json, .csv"),
     ] {
         let output = rlsim(folder.path(), &[&["sweep", "--trace", "t.csv"], words].concat());
         let said = String::from_utf8_lossy(&output.stderr);

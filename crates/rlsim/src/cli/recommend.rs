@@ -42,7 +42,7 @@ pub struct RecommendArgs {
     #[arg(long, value_name = "COLUMN")]
     pub status_column: Option<String>,
     /// Write a file too, its kind by its ending: .toml (for compare --policies) .svg (the burstiness curve) .json ; `-` is JSON
-    /// on stdout, `--export=-.toml` TOML; repeatable
+    /// on stdout, `toml:-` TOML there; repeatable
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub export: Vec<PathBuf>,
     /// Threads to use; the result does not depend on it [default: all cores]

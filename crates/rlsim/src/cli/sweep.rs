@@ -41,7 +41,7 @@ pub struct SweepArgs {
     #[arg(long, value_enum, default_value = "client")]
     pub by: ByArg,
     /// Write a file too, its kind by its ending: .svg (heat map and trade-off) .json .csv ; `-` is JSON on stdout,
-    /// `--export=-.csv` CSV; repeatable
+    /// `csv:-` CSV there; repeatable
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub export: Vec<PathBuf>,
     /// Threads to use; the result does not depend on it [default: all cores]
