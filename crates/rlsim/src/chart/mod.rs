@@ -1,6 +1,6 @@
 //! Charts: numbers in, SVG text out. A chart never sees a trace, and the same numbers give the same bytes anywhere.
 //!
-//! No font is read: [`text`] estimates widths generously and everything is placed by anchors. Colours are those of Okabe
+//! No font is read: `text` estimates widths generously and everything is placed by anchors. Colours are those of Okabe
 //! and Ito, and nothing is told by colour alone: denied is hatched, the limit dashed.
 
 mod bars;

@@ -1,4 +1,4 @@
-//! The command line: what was typed ([`args`]), what it means, and the wiring of the pipeline, one file a command.
+//! The command line: what was typed (`args`), what it means, and the wiring of the pipeline, one file a command.
 //!
 //! stdout is data, stderr is talk. Exit codes: 0 done, 1 failed, 2 usage, 3 an assertion did not hold.
 

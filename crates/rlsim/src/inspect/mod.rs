@@ -1,6 +1,6 @@
 //! Inspection: is this trace fit for choosing a limit? A trace in, numbers and findings out.
 //!
-//! Each kind of number is one file; [`findings`] says what they mean and what to do about it. Every number is exact; a
+//! Each kind of number is one file; `findings` says what they mean and what to do about it. Every number is exact; a
 //! ratio becomes a float in the last step. Linear in the events, but for sorts of clients.
 
 mod clients;

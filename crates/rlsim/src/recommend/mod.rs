@@ -5,7 +5,7 @@
 //! ```
 //!
 //! [`need`] says what each client needs of each algorithm, exactly; [`guarantee`] what an algorithm lets through at most;
-//! [`burstiness`] is the curve behind a bucket's two parameters. The method is explained in `docs/recommend.md`.
+//! [`burstiness()`] is the curve behind a bucket's two parameters. The method is explained in `docs/recommend.md`.
 
 mod answer;
 pub mod burstiness;

@@ -10,7 +10,7 @@
 //! world      Timeout --> clients: waited too long for the answer; the server's work is wasted
 //! ```
 //!
-//! [`meter`] writes down what happens; [`outcome`] is what is said about it in the end.
+//! `meter` writes down what happens; `outcome` is what is said about it in the end.
 
 pub mod args;
 mod clients;
