@@ -36,19 +36,19 @@ pub(super) fn findings(scenario: &Scenario, name: &str, seed: u64, threads: usiz
         run(&changed, seed)
     });
     let outcomes = outcomes.into_iter().collect::<Result<Vec<_>>>()?;
-    let rows: Vec<_> = SERVICE
-        .iter()
-        .zip(outcomes.chunks(lengths.len().max(1)))
-        .map(|(&percent, row)| (load(scenario, percent, row), row))
-        .collect();
+    let rows: Vec<_> = SERVICE.iter().copied().zip(outcomes.chunks(lengths.len().max(1))).collect();
+    // Clients that wait for an answer ask less of a slower server, so all rows are measured by what the scenario's own asks.
+    let own = rows.iter().find(|(percent, _)| *percent == 100).and_then(|(_, row)| row.first());
+    let requests = own.map_or(0, |outcome| outcome.requests);
+    let rows: Vec<Row<'_>> = rows.into_iter().map(|(percent, row)| (load(scenario, percent, requests), row)).collect();
     let map = Map { name, lengths: &lengths, rows: &rows };
     let json = pretty(&map.json(seed))?;
     Ok(Findings { text: map.text(), json, svg: grid(&map.picture())? })
 }
 
-/// What new requests ask of the server, in percent of what it can do.
-fn load(scenario: &Scenario, percent: u64, row: &[Outcome]) -> u64 {
-    let requests = u128::from(row.first().map_or(0, |outcome| outcome.requests));
+/// What so many new requests ask of the server, in percent of what it can do.
+fn load(scenario: &Scenario, percent: u64, requests: u64) -> u64 {
+    let requests = u128::from(requests);
     let service = u128::from(scenario.server.service()) * u128::from(percent);
     let capacity = u128::from(scenario.server.workers) * u128::from(scenario.duration().max(1));
     u64::try_from(requests * service / capacity.max(1)).unwrap_or(u64::MAX)
