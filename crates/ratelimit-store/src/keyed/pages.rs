@@ -74,6 +74,17 @@ impl<P: Algorithm, K: KeyForm> Pages<P, K> {
         &self.all[self.next.0.fetch_add(1, Ordering::Relaxed) % self.active()]
     }
 
+    /// The page that comes so many places after the one whose turn it is, which it stays.
+    pub(super) fn ahead(&self, places: usize) -> &Mutex<Page<P, K>> {
+        &self.all[self.next.0.load(Ordering::Relaxed).wrapping_add(places) % self.active()]
+    }
+
+    /// Whether two clients lie in one page, of which the caller holds the lock.
+    pub(super) fn same(&self, one: u64, other: u64) -> bool {
+        let active = self.active();
+        address(one, active) == address(other, active)
+    }
+
     /// Whether so many clients deserve another page.
     pub(super) fn is_crowded(&self, clients: usize) -> bool {
         let active = self.active();
