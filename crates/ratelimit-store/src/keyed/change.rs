@@ -46,15 +46,20 @@ impl<P: Algorithm + Clone, K: KeyForm> Table<P, K> {
 struct Changed<'a, P, K> {
     policy: &'a P,
     /// By the address of the old ones, which are kept too, so that no address is used twice meanwhile.
-    rules: HashMap<*const Rules<P, K>, [Arc<Rules<P, K>>; 2]>,
+    rules: HashMap<*const Rules<P, K>, Change<P, K>>,
+}
+
+struct Change<P, K> {
+    _old: Arc<Rules<P, K>>,
+    new: Arc<Rules<P, K>>,
 }
 
 impl<P: Clone, K: KeyForm> Changed<'_, P, K> {
     fn of(&mut self, old: &Arc<Rules<P, K>>) -> Arc<Rules<P, K>> {
-        let [_, new] = self
+        let change = self
             .rules
             .entry(Arc::as_ptr(old))
-            .or_insert_with(|| [Arc::clone(old), Arc::new(old.with_default(self.policy.clone()))]);
-        Arc::clone(new)
+            .or_insert_with(|| Change { _old: Arc::clone(old), new: Arc::new(old.with_default(self.policy.clone())) });
+        Arc::clone(&change.new)
     }
 }
