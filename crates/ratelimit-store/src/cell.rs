@@ -1,9 +1,11 @@
 //! A policy with the one state it is applied to: what a [`Limiter`](crate::Limiter) locks, and what the clients share
 //! that a full [`KeyedLimiter`](crate::KeyedLimiter) has no room for.
 
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{PoisonError, TryLockError};
 
 use ratelimit_core::{Algorithm, Decision, Nanos};
+
+use crate::sync::{Mutex, MutexGuard};
 
 /// Locks, also after a panic elsewhere: the core never panics, and its states are plain data that are whole between
 /// any two calls.

@@ -1,10 +1,11 @@
 //! One limit for everybody who shares it.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use ratelimit_core::{Algorithm, Decision, Nanos};
 
 use crate::cell::{Cell, lock};
+use crate::sync::Mutex;
 use crate::wait::{self, Gate, Lines, Pass, Pause, Wait, WaitError};
 use crate::{Clock, SystemClock};
 

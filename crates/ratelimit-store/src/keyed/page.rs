@@ -327,7 +327,7 @@ fn seen_from(now: Nanos, decision: Decision, at: Nanos) -> Decision {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom_model)))]
 mod tests {
     use super::super::key::Fingerprint;
     use super::*;

@@ -1,7 +1,6 @@
 //! All clients: the pages that keep them, and what they share.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use ratelimit_core::{Algorithm, Decision, Nanos};
 
@@ -12,6 +11,7 @@ use super::pages::Pages;
 use super::rules::Rules;
 use super::stats::Stats;
 use crate::cell::{Cell, lock, try_lock};
+use crate::sync::{AtomicU64, AtomicUsize, Mutex, MutexGuard, Ordering};
 use crate::wait::{Gate, Pass};
 
 /// Pages that a newcomer looks into for a client to forget, when the table is full.
@@ -348,5 +348,91 @@ impl<P: Algorithm + Clone, K: KeyForm> Gate for Table<P, K> {
             None if self.has_room(&page, now) => own(None),
             None => (lock(&self.overflow).clone(), now),
         }
+    }
+}
+
+/// Run by `scripts/test` in a build of their own, where there is one page to begin with and the second client splits it.
+#[cfg(all(test, loom_model))]
+mod model {
+    use std::time::Duration;
+
+    use loom::thread;
+    use ratelimit_core::TokenBucket;
+
+    use super::super::key::Exact;
+    use super::*;
+
+    const NOW: Nanos = Nanos::from_secs(1_000);
+
+    fn table(max_clients: usize) -> Arc<Table<TokenBucket, Exact>> {
+        let policy = TokenBucket::per(1, Duration::from_secs(3_600)).unwrap().burst(2).unwrap();
+        Arc::new(Table::with_hash(KeyHash::with_secret((1, 2)), policy, max_clients))
+    }
+
+    /// Clients that are found where their fingerprints lead, each once.
+    fn found(table: &Table<TokenBucket, Exact>, keys: &[[u8; 1]]) -> usize {
+        let is_there = |key: &&[u8; 1]| {
+            let fingerprint = table.hash.of(*key);
+            table.pages.lock(fingerprint).find(fingerprint, *key).is_some()
+        };
+        keys.iter().filter(is_there).count()
+    }
+
+    /// A client that the first split moves to the new page.
+    fn mover(table: &Table<TokenBucket, Exact>) -> [u8; 1] {
+        (0..=u8::MAX).map(|byte| [byte]).find(|key| table.hash.of(key) % 2 == 1).unwrap()
+    }
+
+    /// Two threads ask for one client while newcomers have its page split: two units, not one more or less.
+    #[test]
+    fn a_client_is_limited_exactly_while_its_page_is_split() {
+        loom::model(|| {
+            let table = table(8);
+            let mover = mover(&table);
+            let newcomer = [mover[0].wrapping_add(1)];
+            table.check(&mover, NOW, 1);
+            let elsewhere = Arc::clone(&table);
+            let other = thread::spawn(move || {
+                assert!(elsewhere.check(&newcomer, NOW, 1).is_allowed());
+                assert_eq!(elsewhere.pages.active(), 2);
+                u32::from(elsewhere.check(&mover, NOW, 1).is_allowed())
+            });
+            let allowed = u32::from(table.check(&mover, NOW, 1).is_allowed());
+            assert_eq!(allowed + other.join().unwrap(), 1);
+            assert_eq!((table.len(), found(&table, &[mover, newcomer])), (2, 2));
+        });
+    }
+
+    /// Two newcomers, one place: one of them is kept, and the other shares.
+    #[test]
+    fn the_last_place_is_taken_once() {
+        loom::model(|| {
+            let table = table(1);
+            let elsewhere = Arc::clone(&table);
+            let other = thread::spawn(move || elsewhere.check(b"b", NOW, 1));
+            table.check(b"a", NOW, 1);
+            other.join().unwrap();
+            assert_eq!((table.len(), table.stats().overflow, found(&table, &[*b"a", *b"b"])), (1, 1, 1));
+        });
+    }
+
+    /// A full table whose only client is fresh: two newcomers want its place, and a reset would free it too.
+    #[test]
+    fn a_place_is_taken_over_or_given_back_once() {
+        loom::model(|| {
+            let table = table(1);
+            table.check(b"a", Nanos::ZERO, 1);
+            let later = Nanos::from_secs(10_000_000);
+            let elsewhere = Arc::clone(&table);
+            let other = thread::spawn(move || {
+                elsewhere.check(b"b", later, 1);
+                elsewhere.reset(b"a")
+            });
+            table.check(b"c", later, 1);
+            other.join().unwrap();
+            let kept = found(&table, &[*b"a", *b"b", *b"c"]);
+            assert_eq!(table.len(), kept);
+            assert!(kept <= 1);
+        });
     }
 }

@@ -1,14 +1,13 @@
 //! The lines: who waits for which client, in which order.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Waker;
 
 use ratelimit_core::{Algorithm, Decision, Nanos};
 
 use super::{Wait, WaitError};
 use crate::cell::{Cell, lock};
+use crate::sync::{AtomicUsize, Mutex, Ordering};
 
 /// Where the waiters want to pass.
 pub(crate) trait Gate {
@@ -255,5 +254,54 @@ fn pass<P: Algorithm>(copy: &mut Cell<P>, at: &mut Nanos, cost: u64) -> Result<N
                 _ => return Ok(Nanos::MAX),
             },
         }
+    }
+}
+
+/// Run by `scripts/test` in a build of their own.
+#[cfg(all(test, loom_model))]
+mod model {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+    use std::task::Wake;
+    use std::time::Duration;
+
+    use loom::thread;
+    use ratelimit_core::TokenBucket;
+
+    use super::*;
+
+    const NOW: Nanos = Nanos::from_secs(1_000);
+
+    struct Woken(AtomicBool);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+
+    /// Units become free while somebody asks for them: it passes, or it is woken to ask again.
+    #[test]
+    fn nobody_sleeps_through_units_that_become_free() {
+        loom::model(|| {
+            let shared = Arc::new((Mutex::new(Cell::new(bucket())), Lines::default()));
+            lock(&shared.0).decide(NOW, 1);
+            let elsewhere = Arc::clone(&shared);
+            let other = thread::spawn(move || {
+                let (cell, lines) = &*elsewhere;
+                lock(cell).reset();
+                lines.wake_first(&[]);
+            });
+            let (cell, lines) = &*shared;
+            let woken = Arc::new(Woken(AtomicBool::new(false)));
+            let mut turn = Turn::join(cell, lines, &[], &Wait::for_cost(1), NOW).unwrap();
+            let step = turn.step(NOW, &Waker::from(Arc::clone(&woken))).unwrap();
+            other.join().unwrap();
+            assert!(matches!(step, Step::Passed(_)) || woken.0.load(Ordering::SeqCst));
+        });
+    }
+
+    fn bucket() -> TokenBucket {
+        TokenBucket::per(1, Duration::from_secs(1)).unwrap()
     }
 }
