@@ -343,3 +343,23 @@ fn a_chart_is_a_png_by_its_ending() {
     assert!(pictures.iter().all(|picture| picture.starts_with(b"\x89PNG")));
     assert!(pictures[0] != pictures[1] && pictures[1] != pictures[2]);
 }
+
+#[test]
+fn memory_at_the_peak_is_measured_where_it_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: Vec<String> = (0..90).map(|i| format!("{}.{}00,c{}", i / 10, i % 10, i % 30)).collect();
+    std::fs::write(folder.path().join("t.csv"), format!("time_s,client\n{}\n", rows.join("\n"))).unwrap();
+    let words = "compare --trace t.csv --limit 5/1s --no-chart --export -";
+    let report: Value = serde_json::from_slice(&rlsim(folder.path(), words).stdout).unwrap();
+    let memory = |i: usize| report["policies"][i]["memory"].clone();
+    // Ten clients a second, each with one request: the fixed window forgets all of them at the edge.
+    assert_eq!(memory(0), serde_json::json!({ "peak_bytes": 160, "states": 10, "at_ns": 900_000_000 }));
+    assert_eq!(memory(1)["states"], 10);
+    assert_eq!(memory(1)["peak_bytes"], 10 * report["policies"][1]["state_bytes"].as_u64().unwrap());
+    // A token is back after a fifth of a second.
+    assert_eq!(memory(3)["states"], 2);
+    let held = "compare --trace t.csv --limit 5/1s --no-chart --assert fixed-window.memory.states<=9";
+    let output = rlsim(folder.path(), held);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).contains("found 10"), "{}", stderr(&output));
+}
