@@ -26,9 +26,13 @@ pub(super) struct Pages<P: Algorithm, K> {
     all: Box<[Mutex<Page<P, K>>]>,
     /// Pages in use; it only grows. Written under the lock of the page that is split.
     active: AtomicUsize,
-    /// The page that is swept next, modulo the pages in use.
-    next: AtomicUsize,
+    next: Turn,
 }
+
+/// The page that is swept next, modulo the pages in use. It changes often, so it shares no cache line with what all calls read.
+#[derive(Default)]
+#[repr(align(128))]
+struct Turn(AtomicUsize);
 
 impl<P: Algorithm, K: KeyForm> Pages<P, K> {
     pub(super) fn new(rules: &Arc<Rules<P, K>>, max_clients: usize) -> Self {
@@ -36,7 +40,7 @@ impl<P: Algorithm, K: KeyForm> Pages<P, K> {
         Pages {
             all: (0..pages).map(|_| Mutex::new(Page::new(Arc::clone(rules)))).collect(),
             active: AtomicUsize::new(FEWEST.min(pages)),
-            next: AtomicUsize::new(0),
+            next: Turn::default(),
         }
     }
 
@@ -67,7 +71,7 @@ impl<P: Algorithm, K: KeyForm> Pages<P, K> {
 
     /// The pages in use, one after the other.
     pub(super) fn next(&self) -> &Mutex<Page<P, K>> {
-        &self.all[self.next.fetch_add(1, Ordering::Relaxed) % self.active()]
+        &self.all[self.next.0.fetch_add(1, Ordering::Relaxed) % self.active()]
     }
 
     /// Whether so many clients deserve another page.
