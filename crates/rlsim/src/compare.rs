@@ -6,9 +6,10 @@ use ratelimit_core::{Algorithm, Policy, Quota, Rule, SlidingLog};
 
 use crate::error::Result;
 use crate::metrics::{
-    Closing, Identity, Layout, Offered, OfferedMetrics, PolicyMetrics, PolicyNumbers, Scope, busiest, envelope_lengths,
+    Closing, Identity, Layout, Memory, Offered, OfferedMetrics, PolicyMetrics, PolicyNumbers, Scope, busiest,
+    envelope_lengths,
 };
-use crate::replay::{By, Decider, History, NamedPolicy, Observer, Replayed, replay, replay_in_order};
+use crate::replay::{By, Decider, History, NamedPolicy, Observer, Replayed, memory, replay, replay_in_order};
 use crate::report::{Meta, Report, TraceMeta};
 use crate::trace::{Costs, Trace};
 
@@ -72,11 +73,10 @@ impl Comparison {
             let shown = logs.iter().find(|(policy, _)| *policy == log(quota)).map(|(_, units)| *units);
             shown.or_else(|| hidden.iter().find(|(hidden, _)| *hidden == quota).map(|(_, units)| *units))
         };
-        let numbers = self
-            .policies
-            .iter()
-            .zip(replayed)
-            .filter_map(|(named, replayed)| numbers(named, replayed, named.quota().and_then(log_units), trace));
+        let memory = self.memory(trace);
+        let numbers = self.policies.iter().zip(replayed).enumerate().filter_map(|(i, (named, replayed))| {
+            numbers(named, replayed, named.quota().and_then(log_units), memory.get(i).copied(), trace)
+        });
         let mut report = Report::new(self.meta(trace), numbers.collect());
         report.offered = self.offered(trace);
         report
@@ -135,6 +135,12 @@ impl Comparison {
         let wanted = if self.details { &everything[..] } else { &[] };
         let replayed = replay(trace, self.by, wanted, self.threads.get(), watch);
         replayed.into_iter().next().and_then(|replayed| replayed.observer.offered())
+    }
+
+    /// What the states of each policy take at the peak, where that is wanted: it takes deciding everything once more.
+    fn memory(&self, trace: &Trace) -> Vec<Memory> {
+        let policies: Vec<Policy> = self.policies.iter().map(|named| named.policy).collect();
+        if self.details { memory(trace, self.by, &policies, self.threads.get()) } else { Vec::new() }
     }
 
     fn meta(&self, trace: &Trace) -> Meta {
@@ -228,6 +234,7 @@ fn numbers(
     named: &NamedPolicy,
     replayed: Replayed<Watch>,
     log_units: Option<u64>,
+    memory: Option<Memory>,
     trace: &Trace,
 ) -> Option<PolicyNumbers> {
     let Watch::Metrics(metrics) = replayed.observer else {
@@ -237,7 +244,8 @@ fn numbers(
         Identity { name: named.name.clone(), policy: named.policy.to_string(), algorithm: named.algorithm() };
     let keeps_state = named.policy.rules().iter().any(|rule| !matches!(rule, Rule::Unlimited));
     let state_bytes = keeps_state.then_some(replayed.state_bytes as u64);
-    Some(metrics.finish(identity, &Closing { log_units, state_bytes, names: &trace.names }))
+    let memory = memory.filter(|_| keeps_state);
+    Some(metrics.finish(identity, &Closing { log_units, state_bytes, memory, names: &trace.names }))
 }
 
 fn log(quota: Quota) -> Policy {
