@@ -6,7 +6,7 @@ use std::process::Command;
 
 use ratelimit_core::Policy;
 use rlsim::compare::Comparison;
-use rlsim::metrics::PolicyNumbers;
+use rlsim::metrics::{Depth, PolicyNumbers};
 use rlsim::replay::{By, NamedPolicy};
 use rlsim::sweep::measure;
 use rlsim::trace::{Input, ReadOptions, Trace, load};
@@ -86,7 +86,7 @@ fn the_counter_against_its_own_history() {
             policies: policies.to_vec(),
             by: By::Client,
             threads: NonZeroUsize::MIN,
-            details: false,
+            depth: Depth::Everything,
             command: Vec::new(),
         };
         let report = comparison.run(&trace);

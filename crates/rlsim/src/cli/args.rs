@@ -131,6 +131,10 @@ pub struct CompareArgs {
     /// The server of --engine redis
     #[arg(long, value_name = "URL", default_value = "redis://127.0.0.1:6379")]
     pub redis: String,
+    /// Decide while reading, and keep no event: for sorted input of any length. The same numbers, but for those that need
+    /// all events at once, which are left out; no chart
+    #[arg(long, conflicts_with_all = ["engine", "redis"])]
+    pub stream: bool,
     /// Write a file too, its kind by its ending: .svg .png .html .json .csv .md; `-` is JSON on stdout instead of the
     /// table, `csv:-` CSV there; repeatable
     #[arg(long, value_name = "FILE", num_args = 1..)]

@@ -13,9 +13,10 @@ use crate::chart;
 use crate::cli::Output;
 use crate::compare::Comparison;
 use crate::error::{Error, Result};
+use crate::metrics::Depth;
 use crate::replay::{By, NamedPolicy};
 use crate::report::{self, Report};
-use crate::trace::{self, Input, Trace};
+use crate::trace::{self, Facts, Input, Trace};
 
 /// Kinds that `compare` writes.
 const KINDS: [Kind; 5] = [Kind::Svg, Kind::Html, Kind::Json, Kind::Csv, Kind::Markdown];
@@ -23,6 +24,8 @@ const KINDS: [Kind; 5] = [Kind::Svg, Kind::Html, Kind::Json, Kind::Csv, Kind::Ma
 const PICTURES: [Kind; 3] = [Kind::Svg, Kind::Png, Kind::Html];
 /// Kinds that hold more numbers than the table does.
 const DETAILED: [Kind; 3] = [Kind::Json, Kind::Csv, Kind::Html];
+/// Numbers that need all events at once.
+const NOT_STREAMED: [&str; 5] = ["over_limit_time", "delay_ns.p50", "delay_ns.p95", "delay_ns.p99", "retry."];
 
 /// Runs the command: outputs are opened before the trace is read, and written after everything has been computed.
 pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
@@ -32,24 +35,16 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
     let assertions =
         args.assert.iter().map(|text| report::Assertion::parse(text, &names)).collect::<Result<Vec<_>>>()?;
     let (inputs, mut options) = args.trace.into_parts();
+    options.threads = args.threads;
     let mut exports = Exports::open(&args.export, &KINDS)?;
-    let details = !assertions.is_empty() || exports.has(&DETAILED);
-    if !args.no_chart
+    if args.stream {
+        refuse_what_needs_all_events(&exports, &assertions)?;
+    } else if !args.no_chart
         && !exports.has(&PICTURES)
         && let Some(chart) = default_chart(&inputs)
     {
         exports.add(Kind::Svg, chart);
     }
-    let bar = progress::bar();
-    if let Some((on_progress, _)) = &bar {
-        options.progress = Some(on_progress.clone());
-    }
-    let trace = trace::load(&inputs, &options);
-    if let Some((_, bar)) = bar {
-        bar.finish_and_clear();
-    }
-    let trace = trace?;
-    tell(&trace, &policies);
     let comparison = Comparison {
         policies,
         by: match args.by {
@@ -57,19 +52,58 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
             ByArg::Global => By::Global,
         },
         threads: args.threads.unwrap_or_else(cores),
-        details,
+        depth: depth(&exports, &assertions),
         command: words::that_decide(words),
     };
-    let report = match args.engine {
-        EngineArg::Flat => comparison.run(&trace),
-        EngineArg::Keyed => comparison.run_through(&trace, |policy| Ok(Keyed::new(policy, trace.names.len())))?,
-        EngineArg::Redis => through_redis(&comparison, &trace, &args.redis)?,
+    let report = if args.stream {
+        let (report, facts) = progress::shown(options, |options| comparison.run_stream(&inputs, options))?;
+        tell(&facts, report.meta.trace.clients, &comparison.policies);
+        report
+    } else {
+        let trace = progress::shown(options, |options| trace::load(&inputs, options))?;
+        tell(&trace.facts, trace.names.len() as u64, &comparison.policies);
+        match args.engine {
+            EngineArg::Flat => comparison.run(&trace),
+            EngineArg::Keyed => comparison.run_through(&trace, |policy| Ok(Keyed::new(policy, trace.names.len())))?,
+            EngineArg::Redis => through_redis(&comparison, &trace, &args.redis)?,
+        }
     };
     if !exports.take_stdout() {
         output::print(&report::table(&report))?;
     }
     exports.write(|kind| render(kind, &report))?;
     hold(&assertions, &report)
+}
+
+/// How much has to be measured for what is wanted.
+fn depth(exports: &Exports, assertions: &[report::Assertion]) -> Depth {
+    if !assertions.is_empty() || exports.has(&DETAILED) {
+        Depth::Everything
+    } else if exports.has(&PICTURES) {
+        Depth::Pictures
+    } else {
+        Depth::Table
+    }
+}
+
+/// A stream keeps no events: what needs them is said before anything is read.
+fn refuse_what_needs_all_events(exports: &Exports, assertions: &[report::Assertion]) -> Result<()> {
+    if exports.has(&PICTURES) {
+        return Err(Error::usage(
+            "--export of a picture or a page needs all events at once, and --stream keeps none: expected a name that ends in \
+             .json, .csv or .md, or leave out --stream",
+        ));
+    }
+    let refused = |key: &str| {
+        NOT_STREAMED.iter().any(|name| if name.ends_with('.') { key.starts_with(name) } else { key == *name })
+    };
+    match assertions.iter().find(|assertion| refused(assertion.key())) {
+        Some(assertion) => Err(Error::usage(format!(
+            "--assert: {} needs all events at once, and --stream keeps none: leave out --stream",
+            assertion.key()
+        ))),
+        None => Ok(()),
+    }
 }
 
 #[cfg(feature = "redis")]
@@ -135,8 +169,7 @@ fn render(kind: Kind, report: &Report) -> Result<String> {
 }
 
 /// What a person should know about the trace before trusting the numbers.
-fn tell(trace: &Trace, policies: &[NamedPolicy]) {
-    let facts = &trace.facts;
+fn tell(facts: &Facts, clients: u64, policies: &[NamedPolicy]) {
     output::talk(&format!(
         "read {} rows ({}): {} events, {} bad, {} blank, {} skipped; {}",
         report::count(facts.rows),
@@ -145,7 +178,7 @@ fn tell(trace: &Trace, policies: &[NamedPolicy]) {
         report::count(facts.bad),
         report::count(facts.blank),
         report::count(facts.skipped),
-        match trace.names.len() as u64 {
+        match clients {
             1 => "1 client".to_owned(),
             clients => format!("{} clients", report::count(clients)),
         },

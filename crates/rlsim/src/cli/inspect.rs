@@ -53,14 +53,6 @@ pub(super) fn run(args: InspectArgs, words: &[OsString]) -> Result<()> {
 }
 
 /// Reads a trace with a progress bar.
-pub(super) fn load(inputs: &[trace::Input], mut options: trace::ReadOptions) -> Result<trace::Trace> {
-    let bar = progress::bar();
-    if let Some((on_progress, _)) = &bar {
-        options.progress = Some(on_progress.clone());
-    }
-    let trace = trace::load(inputs, &options);
-    if let Some((_, bar)) = bar {
-        bar.finish_and_clear();
-    }
-    trace
+pub(super) fn load(inputs: &[trace::Input], options: trace::ReadOptions) -> Result<trace::Trace> {
+    progress::shown(options, |options| trace::load(inputs, options))
 }

@@ -9,10 +9,12 @@ mod engine;
 mod grouped;
 mod in_order;
 mod named;
+mod online;
 mod outcome;
 
 pub use engine::{By, Observer, Replayed, replay};
 pub use grouped::Grouped;
 pub use in_order::{Decider, replay_in_order};
 pub use named::{NamedPolicy, default_policies, parse_named, unique_names};
+pub use online::{Lane, StreamObserver};
 pub use outcome::{CostColumn, History, Outcome, Subject, Verdict};

@@ -28,6 +28,7 @@ mod times;
 mod unit_guess;
 mod units;
 mod unwrap;
+mod wording;
 mod zone;
 
 pub use args::TraceArgs;

@@ -17,6 +17,7 @@ pub(crate) struct Batch {
     facts: Facts,
     bad_shown: Vec<String>,
     unnamed: u64,
+    lines: Option<Vec<u64>>,
 }
 
 impl<'o> Sink<'o> {
@@ -43,7 +44,9 @@ impl<'o> Sink<'o> {
             bad_shown: Vec::new(),
             unnamed: 0,
             handed: 0,
+            clamped: 0,
             stream: None,
+            lines: self.lines.is_some().then(Vec::new),
         }
     }
 
@@ -60,6 +63,7 @@ impl<'o> Sink<'o> {
             facts: std::mem::take(&mut self.facts),
             bad_shown: std::mem::take(&mut self.bad_shown),
             unnamed: std::mem::take(&mut self.unnamed),
+            lines: self.lines.as_mut().map(std::mem::take),
         }
     }
 
@@ -76,6 +80,9 @@ impl<'o> Sink<'o> {
             self.cost.resize(before, 1);
             self.cost.extend_from_slice(&batch.cost);
             self.cost.resize(self.client.len(), 1);
+        }
+        if let (Some(lines), Some(later)) = (&mut self.lines, &batch.lines) {
+            lines.extend_from_slice(later);
         }
         self.times.absorb(&batch.times);
         let facts = batch.facts;

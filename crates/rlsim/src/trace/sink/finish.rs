@@ -8,23 +8,37 @@ use crate::trace::columns::{Costs, Facts, Trace};
 use crate::trace::options::OnError;
 use crate::trace::order::{Disorder, in_order_of_appearance, permuted, resolution_ns, stable_order};
 use crate::trace::stream::Stream;
+use crate::trace::wording::{counted, verb};
 
 impl Sink<'_> {
     /// Hands on the last block.
     pub(crate) fn finish_stream(mut self) -> Result<(Vec<Box<[u8]>>, Facts)> {
         self.flow(true)?;
+        if let Some((input, guessed, unit)) = self.times.wrong_guess() {
+            return Err(Error::failed(format!(
+                "{input}: the first times look like {}, all of them together like {}: say which with --time-unit, or leave \
+                 out --stream",
+                guessed.symbol(),
+                unit.symbol()
+            )));
+        }
         self.explain_bad();
         if self.facts.events == 0 {
             return Err(self.nothing());
         }
-        self.explain_unnamed();
+        self.explain_events();
         self.facts.resolution_ns = self.stream.as_ref().map_or(0, Stream::resolution_ns);
         Ok((self.clients.into_names(), self.facts))
     }
 
-    fn explain_unnamed(&mut self) {
+    fn explain_events(&mut self) {
+        if self.clamped > 0 {
+            let starts = counted(self.clamped, "start");
+            self.facts.notes.push(format!("{starts} before time zero moved to zero: is the duration right?"));
+        }
         if self.unnamed > 0 {
-            self.facts.notes.push(format!("{} events have an empty client (nothing or -)", self.unnamed));
+            let (events, have) = (counted(self.unnamed, "event"), verb(self.unnamed, "has", "have"));
+            self.facts.notes.push(format!("{events} {have} an empty client (nothing or -)"));
         }
     }
 
@@ -32,6 +46,7 @@ impl Sink<'_> {
     pub(crate) fn finish(mut self) -> Result<Trace> {
         let finished = std::mem::take(&mut self.times).finish();
         self.facts.notes.extend(finished.notes);
+        self.clamped += finished.clamped;
         let (mut at, mut starts) = (finished.at, finished.starts);
         self.drop_beyond(&mut at, &mut starts, &finished.beyond)?;
         let ends = starts.iter().copied().skip(1).chain([at.len()]);
@@ -51,7 +66,7 @@ impl Sink<'_> {
             self.client = permuted(&self.client, &order);
             self.cost = if self.cost.is_empty() { Vec::new() } else { permuted(&self.cost, &order) };
         }
-        self.explain_unnamed();
+        self.explain_events();
         let names = in_order_of_appearance(&mut self.client, self.clients.into_names());
         self.facts.resolution_ns = resolution_ns(&at);
         let cost = if self.cost.is_empty() { Costs::Unit } else { Costs::Each(self.cost) };
@@ -83,6 +98,9 @@ impl Sink<'_> {
         }
         retain_others(at, beyond);
         retain_others(&mut self.client, beyond);
+        if let Some(lines) = &mut self.lines {
+            retain_others(lines, beyond);
+        }
         if !self.cost.is_empty() {
             retain_others(&mut self.cost, beyond);
         }
@@ -92,7 +110,8 @@ impl Sink<'_> {
     fn explain_bad(&mut self) {
         if self.facts.bad > 0 {
             let more = self.facts.bad - self.bad_shown.len() as u64;
-            self.facts.notes.push(format!("{} bad records were left out", self.facts.bad));
+            let (records, were) = (counted(self.facts.bad, "bad record"), verb(self.facts.bad, "was", "were"));
+            self.facts.notes.push(format!("{records} {were} left out"));
             self.facts.notes.extend(self.bad_shown.iter().map(|shown| format!("bad: {shown}")));
             if more > 0 {
                 self.facts.notes.push(format!("bad: and {more} more"));
@@ -105,8 +124,9 @@ impl Sink<'_> {
         let mut message = match self.facts.rows {
             0 => format!("{}: empty: no records at all", paths.join(", ")),
             rows => format!(
-                "{}: no readable record: {rows} records read as {}, of them {} bad, {} blank, {} skipped",
+                "{}: no readable record: {} read as {}, of them {} bad, {} blank, {} skipped",
                 paths.join(", "),
+                counted(rows, "record"),
                 self.facts.format,
                 self.facts.bad,
                 self.facts.blank,

@@ -38,8 +38,12 @@ pub(crate) struct Sink<'o> {
     unnamed: u64,
     /// Names handed over in batches.
     handed: usize,
+    /// Starts before time zero, moved there.
+    clamped: u64,
     /// Where events go instead of being kept.
     stream: Option<Stream<'o>>,
+    /// The line of each event, kept where events are handed on, so that one out of order can be shown.
+    lines: Option<Vec<u64>>,
 }
 
 impl<'o> Sink<'o> {
@@ -59,13 +63,15 @@ impl<'o> Sink<'o> {
             bad_shown: Vec::new(),
             unnamed: 0,
             handed: 0,
+            clamped: 0,
             stream: None,
+            lines: None,
         })
     }
 
     /// A sink that hands events on in blocks instead of keeping them.
     pub(crate) fn streaming(options: &'o ReadOptions, stream: Stream<'o>) -> Result<Self> {
-        Ok(Sink { stream: Some(stream), ..Sink::new(options)? })
+        Ok(Sink { stream: Some(stream), lines: Some(Vec::new()), ..Sink::new(options)? })
     }
 
     /// Starts another input.
@@ -136,7 +142,12 @@ impl<'o> Sink<'o> {
     /// A record that may be an event.
     pub(crate) fn record(&mut self, place: Place<'_>, record: &Record<'_>) -> Result<()> {
         match self.event(record) {
-            Ok(()) => self.row(),
+            Ok(()) => {
+                if let Some(lines) = &mut self.lines {
+                    lines.push(place.line);
+                }
+                self.row()
+            }
             Err(bad) => self.bad(place, &bad),
         }
     }
@@ -203,12 +214,18 @@ impl<'o> Sink<'o> {
         let finished = std::mem::take(&mut self.times).finish();
         self.times = finished.next;
         self.facts.notes.extend(finished.notes);
+        self.clamped += finished.clamped;
         let (mut at, mut starts) = (finished.at, finished.starts);
         self.drop_beyond(&mut at, &mut starts, &finished.beyond)?;
         let Some(stream) = &mut self.stream else { return Ok(()) };
-        let handed_on = stream.hand_on(&self.input, &at, &self.client, &self.cost);
+        let lines = self.lines.as_deref().unwrap_or_default();
+        stream.check_order(&at, lines, |event| self.times.label_of(&starts, event))?;
+        let handed_on = stream.hand_on(&at, &self.client, &self.cost);
         self.client.clear();
         self.cost.clear();
+        if let Some(lines) = &mut self.lines {
+            lines.clear();
+        }
         handed_on
     }
 }
