@@ -1,5 +1,6 @@
 //! The pipeline of `compare`, without its command line: a trace and policies in, a [`Report`] out.
 
+mod gather;
 mod stream;
 
 use std::num::NonZeroUsize;

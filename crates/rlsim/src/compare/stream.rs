@@ -1,7 +1,10 @@
 //! `compare` over a sorted input that is read once and not kept: every policy decides each block of events as it comes.
 
+use std::sync::Mutex;
+
 use ratelimit_core::Quota;
 
+use super::gather::Gather;
 use super::{Comparison, Extent, facts_meta, identity, kept_bytes, log};
 use crate::error::Result;
 use crate::metrics::{Closing, OnlineMetrics};
@@ -33,7 +36,7 @@ struct Running<'c> {
     /// The policies, and after them the sliding logs that efficiency needs and nobody asked for.
     lanes: Vec<Lane<OnlineMetrics>>,
     hidden: Vec<Quota>,
-    numbers: Numbers,
+    gather: Gather,
     span: Option<(u64, u64)>,
     units: u64,
 }
@@ -48,30 +51,42 @@ impl<'c> Running<'c> {
         let hidden = comparison.missing_logs();
         let logs = hidden.iter().map(|&quota| Lane::new(&log(quota), OnlineMetrics::new(by_client, None, None)));
         let lanes = shown.chain(logs).collect();
-        Running { comparison, lanes, hidden, numbers: Numbers::default(), span: None, units: 0 }
+        Running { comparison, lanes, hidden, gather: Gather::default(), span: None, units: 0 }
     }
 
-    /// Decides a block, the policies shared out among the threads.
     fn take(&mut self, block: &Block<'_>) {
         let (Some(&first), Some(&last)) = (block.at.first(), block.at.last()) else { return };
         self.span = Some((self.span.map_or(first, |(start, _)| start), last));
         let unit = if block.cost.is_empty() { block.at.len() as u64 } else { 0 };
         self.units = block.cost.iter().fold(self.units.saturating_add(unit), |sum, cost| sum.saturating_add(*cost));
-        let block = Block { client: self.numbers.of(block.client), ..*block };
+        self.gather.add(block);
+        if self.gather.is_full() {
+            self.decide();
+        }
+    }
+
+    /// Decides what has been gathered, the policies shared out among the threads.
+    fn decide(&mut self) {
         let by = self.comparison.by;
-        let share = self.lanes.len().div_ceil(self.comparison.threads.get());
-        std::thread::scope(|scope| {
-            let mut shares = self.lanes.chunks_mut(share.max(1));
-            let own = shares.next();
-            for lanes in shares {
-                scope.spawn(move || lanes.iter_mut().for_each(|lane| lane.feed(&block, by)));
+        let gathered = self.gather.take(by);
+        let block = gathered.block();
+        let next = Mutex::new(self.lanes.iter_mut());
+        let work = || {
+            while let Some(lane) = next.lock().ok().and_then(|mut lanes| lanes.next()) {
+                lane.feed(&block, by);
             }
-            own.into_iter().flatten().for_each(|lane| lane.feed(&block, by));
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..self.comparison.threads.get() {
+                scope.spawn(work);
+            }
+            work();
         });
     }
 
     fn finish(mut self, names: Vec<Box<[u8]>>, facts: &Facts) -> Report {
-        let names = self.numbers.names(names);
+        self.decide();
+        let names = self.gather.names(names);
         let span = self.span.unwrap_or_default();
         let units = |lane: &Lane<OnlineMetrics>| u64::try_from(lane.observer.units_allowed()).unwrap_or(u64::MAX);
         let logs: Vec<(Quota, u64)> = self
@@ -93,37 +108,5 @@ impl<'c> Running<'c> {
         let policies = policies.collect();
         let extent = Extent { clients: names.len() as u64, units: self.units, span };
         Report::new(self.comparison.meta_of(facts_meta(facts, &extent), names), policies)
-    }
-}
-
-/// Numbers clients by their first event: the reader also knows those whose records were all bad.
-#[derive(Default)]
-struct Numbers {
-    number: Vec<Option<u32>>,
-    order: Vec<u32>,
-    block: Vec<u32>,
-}
-
-impl Numbers {
-    fn of(&mut self, clients: &[u32]) -> &[u32] {
-        self.block.clear();
-        for &client in clients {
-            let index = client as usize;
-            if self.number.len() <= index {
-                self.number.resize(index + 1, None);
-            }
-            // There are no more of them than the reader numbered in 32 bits.
-            let next = u32::try_from(self.order.len()).unwrap_or(u32::MAX);
-            let number = *self.number[index].get_or_insert_with(|| {
-                self.order.push(client);
-                next
-            });
-            self.block.push(number);
-        }
-        &self.block
-    }
-
-    fn names(&self, mut names: Vec<Box<[u8]>>) -> Vec<Box<[u8]>> {
-        self.order.iter().map(|&client| std::mem::take(&mut names[client as usize])).collect()
     }
 }

@@ -37,8 +37,23 @@ pub struct OnlineMetrics {
 struct Subject {
     /// Admitted units at their release.
     released: Queue,
-    /// Admitted units at their arrival, once a release came later than its arrival; until then both are the same.
-    arrived: Option<Box<Queue>>,
+    /// Kept once a release came later than its arrival.
+    late: Option<Box<Late>>,
+}
+
+impl Subject {
+    /// What is kept from the first request on that waits.
+    fn wait(&mut self) -> &mut Late {
+        let arrived = &self.released;
+        self.late.get_or_insert_with(|| Box::new(Late { arrived: arrived.clone(), waiting: VecDeque::new() }))
+    }
+}
+
+/// What is kept of a subject whose requests wait.
+#[derive(Debug)]
+struct Late {
+    /// Admitted units at their arrival; of a subject whose requests do not wait, these are those at their release.
+    arrived: Queue,
     /// Releases that had not come when the subject asked last.
     waiting: VecDeque<u64>,
 }
@@ -46,7 +61,9 @@ struct Subject {
 /// Admitted units in a trailing window, in time order.
 #[derive(Debug, Default, Clone)]
 struct Queue {
-    entries: VecDeque<(u64, u64)>,
+    at: VecDeque<u64>,
+    /// The cost of each; none while all cost one unit.
+    costs: Option<Box<VecDeque<u64>>>,
     units: u128,
     /// Entries before this index are older than the instant; `recent` are the units from there on.
     instant: usize,
@@ -54,17 +71,23 @@ struct Queue {
 }
 
 impl Queue {
+    fn cost(&self, index: usize) -> u128 {
+        self.costs.as_ref().and_then(|costs| costs.get(index)).map_or(1, |&cost| u128::from(cost))
+    }
+
     /// Drops what a window that ends at `now` does not hold any more.
     fn advance(&mut self, now: u64, window: u64) {
-        while let Some(&(at, units)) = self.entries.front().filter(|(at, _)| now.saturating_sub(*at) >= window) {
-            self.entries.pop_front();
-            self.units -= u128::from(units);
-            if self.instant == 0 {
-                self.recent -= u128::from(units);
-            } else {
-                self.instant -= 1;
+        while self.at.front().is_some_and(|at| now.saturating_sub(*at) >= window) {
+            let units = self.cost(0);
+            self.units -= units;
+            match self.instant.checked_sub(1) {
+                Some(before) => self.instant = before,
+                None => self.recent -= units,
             }
-            debug_assert!(at <= now);
+            self.at.pop_front();
+            if let Some(costs) = &mut self.costs {
+                costs.pop_front();
+            }
         }
     }
 
@@ -72,28 +95,28 @@ impl Queue {
     fn push(&mut self, at: u64, units: u64) {
         self.units += u128::from(units);
         self.recent += u128::from(units);
-        if let Some(last) = self.entries.back_mut().filter(|last| last.0 == at)
-            && let Some(sum) = last.1.checked_add(units)
-        {
-            last.1 = sum;
-            return;
+        if units != 1 && self.costs.is_none() {
+            self.costs = Some(Box::new(self.at.iter().map(|_| 1).collect()));
         }
-        self.entries.push_back((at, units));
+        if let Some(costs) = &mut self.costs {
+            costs.push_back(units);
+        }
+        self.at.push_back(at);
     }
 
-    /// The window of `length` that ends with the newest entry, where `length` is less than that of the queue.
+    /// The window of `length` that ends with the newest entry, where `length` is no more than that of the queue.
     fn densest(&mut self, length: u64, client: Option<u32>) -> Option<Window> {
-        let end = self.entries.back()?.0;
-        while let Some(&(_, units)) = self.entries.get(self.instant).filter(|(at, _)| end - at >= length) {
-            self.recent -= u128::from(units);
+        let end = *self.at.back()?;
+        while self.at.get(self.instant).is_some_and(|at| end - at >= length) {
+            self.recent -= self.cost(self.instant);
             self.instant += 1;
         }
-        let start = self.entries.get(self.instant)?.0;
+        let start = *self.at.get(self.instant)?;
         Some(Window { units: self.recent, start, end, client })
     }
 
     fn whole(&self, client: Option<u32>) -> Option<Window> {
-        let (start, end) = (self.entries.front()?.0, self.entries.back()?.0);
+        let (start, end) = (*self.at.front()?, *self.at.back()?);
         Some(Window { units: self.units, start, end, client })
     }
 }
@@ -167,7 +190,7 @@ impl OnlineMetrics {
     /// The decision against the policy's own admitted history under a strict window, as `quality` does it.
     fn judge(&mut self, subject: usize, outcome: &Outcome, limit: u64, window: u64) {
         let subject = &mut self.subjects[subject];
-        let arrived = subject.arrived.as_deref_mut().unwrap_or(&mut subject.released);
+        let arrived = subject.late.as_mut().map_or(&mut subject.released, |late| &mut late.arrived);
         arrived.advance(outcome.at, window);
         let (limit, used) = (u128::from(limit), arrived.units);
         let after = used + u128::from(outcome.cost);
@@ -191,11 +214,11 @@ impl OnlineMetrics {
         }
         let client = self.by_client.then_some(outcome.client);
         let subject = &mut self.subjects[subject];
-        if delay > 0 && subject.arrived.is_none() {
-            subject.arrived = Some(Box::new(subject.released.clone()));
+        if delay > 0 {
+            subject.wait();
         }
-        if let Some(arrived) = &mut subject.arrived {
-            arrived.push(outcome.at, outcome.cost);
+        if let Some(late) = &mut subject.late {
+            late.arrived.push(outcome.at, outcome.cost);
         }
         // A queue is first in, first out: releases never decrease.
         let release = outcome.at.saturating_add(delay);
@@ -212,15 +235,17 @@ impl OnlineMetrics {
 
     /// How long requests wait, and which still do.
     fn wait(&mut self, subject: usize, outcome: &Outcome) {
-        let waiting = &mut self.subjects[subject].waiting;
-        while waiting.front().is_some_and(|&release| release <= outcome.at) {
-            waiting.pop_front();
+        let subject = &mut self.subjects[subject];
+        if let Some(late) = &mut subject.late {
+            while late.waiting.front().is_some_and(|&release| release <= outcome.at) {
+                late.waiting.pop_front();
+            }
         }
         if let Verdict::Allowed { delay } = outcome.verdict
             && delay > 0
         {
             self.longest_delay = self.longest_delay.max(delay);
-            waiting.push_back(outcome.at.saturating_add(delay));
+            subject.wait().waiting.push_back(outcome.at.saturating_add(delay));
         }
     }
 
@@ -233,7 +258,9 @@ impl OnlineMetrics {
     pub fn finish(self, identity: Identity, end_ns: u64, closing: &Closing<'_>) -> PolicyNumbers {
         let quota = self.quota;
         let limit = quota.map(|(limit, _)| limit);
-        let queued_at_end = self.subjects.iter().flat_map(|subject| &subject.waiting).filter(|&&r| r > end_ns).count();
+        let queued_at_end =
+            self.subjects.iter().filter_map(|subject| subject.late.as_ref()).flat_map(|late| &late.waiting);
+        let queued_at_end = queued_at_end.filter(|&&release| release > end_ns).count();
         let (limited, starved) = clients::limited_and_starved(&self.tallies);
         let judged = |count: u64| quota.map(|_| count);
         // Without any wait, the percentiles are known after all.
@@ -299,6 +326,6 @@ mod tests {
         assert_eq!(queue.whole(None).map(|w| (w.units, w.start)), Some((8, 50)));
         assert_eq!(queue.densest(1, None).map(|w| (w.units, w.start)), Some((5, 100)));
         queue.advance(10_000, 100);
-        assert_eq!((queue.units, queue.recent, queue.entries.len()), (0, 0, 0));
+        assert_eq!((queue.units, queue.recent, queue.at.len()), (0, 0, 0));
     }
 }
