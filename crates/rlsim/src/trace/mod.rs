@@ -9,6 +9,7 @@
 
 mod args;
 mod civil;
+mod client_column;
 mod client_name;
 mod columns;
 mod decompress;

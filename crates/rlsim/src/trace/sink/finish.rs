@@ -28,7 +28,7 @@ impl Sink<'_> {
         }
         self.explain_events();
         self.facts.resolution_ns = self.stream.as_ref().map_or(0, Stream::resolution_ns);
-        Ok((self.clients.into_names(), self.facts))
+        Ok((self.client.into_parts()?.1, self.facts))
     }
 
     fn explain_events(&mut self) {
@@ -60,17 +60,18 @@ impl Sink<'_> {
         if u32::try_from(at.len()).is_err() {
             return Err(Error::failed("more than 4294967295 events; read fewer files at once".to_owned()));
         }
+        self.explain_events();
+        let (mut client, names) = self.client.into_parts()?;
         if !at.is_sorted() {
             let order = stable_order(&at, &starts);
             at = permuted(&at, &order);
-            self.client = permuted(&self.client, &order);
+            client = permuted(&client, &order);
             self.cost = if self.cost.is_empty() { Vec::new() } else { permuted(&self.cost, &order) };
         }
-        self.explain_events();
-        let names = in_order_of_appearance(&mut self.client, self.clients.into_names());
+        let names = in_order_of_appearance(&mut client, names);
         self.facts.resolution_ns = resolution_ns(&at);
         let cost = if self.cost.is_empty() { Costs::Unit } else { Costs::Each(self.cost) };
-        Ok(Trace { at, client: self.client, cost, names, facts: self.facts })
+        Ok(Trace { at, client, cost, names, facts: self.facts })
     }
 
     /// Takes out events whose time turned out too large for the unit of their column.
@@ -97,7 +98,7 @@ impl Sink<'_> {
             *start -= beyond.partition_point(|removed| removed < start);
         }
         retain_others(at, beyond);
-        retain_others(&mut self.client, beyond);
+        retain_others(self.client.column()?, beyond);
         if let Some(lines) = &mut self.lines {
             retain_others(lines, beyond);
         }

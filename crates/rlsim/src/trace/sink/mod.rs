@@ -5,7 +5,7 @@ mod finish;
 
 pub(crate) use batch::Batch;
 
-use super::client_name::ClientNames;
+use super::client_column::ClientColumn;
 use super::columns::Facts;
 use super::options::{OnError, ReadOptions, TimeUnit};
 use super::plan::Plan;
@@ -25,8 +25,7 @@ pub(crate) struct Sink<'o> {
     options: &'o ReadOptions,
     zone: Zone,
     times: Times,
-    clients: ClientNames,
-    client: Vec<u32>,
+    client: ClientColumn,
     /// Empty while every cost is one unit.
     cost: Vec<u64>,
     facts: Facts,
@@ -53,8 +52,7 @@ impl<'o> Sink<'o> {
             options,
             zone: Zone::named(options.timezone.as_deref())?,
             times: Times::default(),
-            clients: ClientNames::new(options),
-            client: Vec::new(),
+            client: ClientColumn::new(options),
             cost: Vec::new(),
             facts: Facts::default(),
             input: String::new(),
@@ -190,7 +188,6 @@ impl<'o> Sink<'o> {
                 .map_err(|error| Bad { why: Why::Duration(error), found: field })?,
         };
         let name = record.client.unwrap_or_default();
-        let client = self.clients.index(name.text).ok_or(Bad { why: Why::TooManyClients, found: name })?;
         self.times.push(stamp, duration, &mut self.zone).map_err(|why| Bad { why, found: at })?;
         if self.has_client && matches!(name.text, b"" | b"-") {
             self.unnamed += 1;
@@ -201,7 +198,7 @@ impl<'o> Sink<'o> {
         if cost != 1 || !self.cost.is_empty() {
             self.cost.push(cost);
         }
-        self.client.push(client);
+        self.client.push(name.text);
         self.facts.events += 1;
         Ok(())
     }
@@ -220,8 +217,9 @@ impl<'o> Sink<'o> {
         let Some(stream) = &mut self.stream else { return Ok(()) };
         let lines = self.lines.as_deref().unwrap_or_default();
         stream.check_order(&at, lines, |event| self.times.label_of(&starts, event))?;
-        let handed_on = stream.hand_on(&at, &self.client, &self.cost);
-        self.client.clear();
+        let client = self.client.column()?;
+        let handed_on = stream.hand_on(&at, client, &self.cost);
+        client.clear();
         self.cost.clear();
         if let Some(lines) = &mut self.lines {
             lines.clear();
