@@ -7,6 +7,12 @@ use super::unit_guess::{Guess, Magnitudes, guess};
 use super::units::nanos_of;
 use super::zone::Zone;
 
+/// Units in which a number may lie beyond the range; every number of nanoseconds lies within.
+pub(crate) const DOUBTFUL: [TimeUnit; 3] = [TimeUnit::Seconds, TimeUnit::Millis, TimeUnit::Micros];
+
+/// The smallest number of seconds that may lie beyond the range.
+const DOUBTFUL_FROM: u64 = u64::MAX / 1_000_000_000;
+
 /// What the times of one input are.
 enum Kind {
     /// No time yet.
@@ -78,8 +84,9 @@ impl Times {
         }
     }
 
-    /// Adds one time; nothing is added if it does not fit.
-    pub(crate) fn push(&mut self, stamp: Stamp, duration: u64, zone: &mut Zone) -> Result<(), Why> {
+    /// Adds one time; nothing is added if it does not fit. Whether it may turn out to lie beyond the range, in a unit not
+    /// known yet.
+    pub(crate) fn push(&mut self, stamp: Stamp, duration: u64, zone: &mut Zone) -> Result<bool, Why> {
         let Some(segment) = self.segments.last_mut() else { return Err(Why::Time(TimeError::NotATime)) };
         let at = match stamp {
             Stamp::Number { whole, billionths } => {
@@ -94,7 +101,7 @@ impl Times {
                     Kind::Undecided(magnitudes) => {
                         magnitudes.add(whole, billionths);
                         self.push_undecided(whole, billionths, duration);
-                        return Ok(());
+                        return Ok(whole >= DOUBTFUL_FROM);
                     }
                     Kind::Guessed(unit, magnitudes) => {
                         let at = nanos_of(whole, billionths, *unit);
@@ -122,13 +129,23 @@ impl Times {
         };
         self.clamped += u64::from(at < duration);
         self.push_undecided(at.saturating_sub(duration), 0, 0);
-        Ok(())
+        Ok(false)
     }
 
     fn push_undecided(&mut self, whole: u64, billionths: u32, duration: u64) {
         push_sparse(&mut self.billionths, self.whole.len(), billionths);
         push_sparse(&mut self.durations, self.whole.len(), duration);
         self.whole.push(whole);
+    }
+
+    /// The units in which this number of the current input lies beyond the range, while its unit is not known: bits by unit.
+    pub(crate) fn doubtful(&self, stamp: &Stamp) -> [bool; 3] {
+        match (stamp, self.segments.last()) {
+            (Stamp::Number { whole, billionths }, Some(Segment { kind: Kind::Undecided(_), .. })) => {
+                DOUBTFUL.map(|unit| nanos_of(*whole, *billionths, unit).is_none())
+            }
+            _ => [false; 3],
+        }
     }
 
     /// Whether the current input has shown whether its times are dates or numbers.

@@ -5,8 +5,8 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// The verb that goes with so many: `1 record was`, `20 records were`.
-pub(crate) fn verb(count: u64, one: &'static str, several: &'static str) -> &'static str {
+/// The word that goes with so many: `1 record was`, `20 records were`.
+pub(crate) fn agreeing(count: u64, one: &'static str, several: &'static str) -> &'static str {
     if count == 1 { one } else { several }
 }
 
@@ -17,6 +17,6 @@ mod tests {
     #[test]
     fn one_is_no_plural() {
         assert_eq!([0, 1, 2].map(|n| counted(n, "record")), ["0 records", "1 record", "2 records"]);
-        assert_eq!([0, 1, 2].map(|n| verb(n, "was", "were")), ["were", "was", "were"]);
+        assert_eq!([0, 1, 2].map(|n| agreeing(n, "was", "were")), ["were", "was", "were"]);
     }
 }

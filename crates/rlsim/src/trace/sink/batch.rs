@@ -1,5 +1,6 @@
 //! A sink's work shared with other threads: workers collect parts of an input, and the sink takes them back in order.
 
+use super::doubtful::Doubtful;
 use super::{SHOWN, Sink};
 use crate::error::Result;
 use crate::trace::client_column::ClientColumn;
@@ -16,6 +17,7 @@ pub(crate) struct Batch {
     facts: Facts,
     bad_shown: Vec<String>,
     unnamed: u64,
+    doubtful: Doubtful,
     lines: Option<Vec<u64>>,
 }
 
@@ -43,6 +45,7 @@ impl<'o> Sink<'o> {
             unnamed: 0,
             handed: 0,
             clamped: 0,
+            doubtful: Doubtful::of_one(),
             stream: None,
             lines: self.lines.is_some().then(Vec::new),
         }
@@ -62,6 +65,7 @@ impl<'o> Sink<'o> {
             facts: std::mem::take(&mut self.facts),
             bad_shown: std::mem::take(&mut self.bad_shown),
             unnamed: std::mem::take(&mut self.unnamed),
+            doubtful: std::mem::replace(&mut self.doubtful, Doubtful::of_one()),
             lines: self.lines.as_mut().map(std::mem::take),
         })
     }
@@ -85,7 +89,9 @@ impl<'o> Sink<'o> {
         self.facts.bad += facts.bad;
         self.facts.blank += facts.blank;
         self.facts.skipped += facts.skipped;
+        self.facts.answers.merge(&facts.answers);
         self.unnamed += batch.unnamed;
+        self.doubtful.absorb(batch.doubtful);
         let room = SHOWN.saturating_sub(self.bad_shown.len());
         self.bad_shown.extend(batch.bad_shown.into_iter().take(room));
         self.within_rows()?;

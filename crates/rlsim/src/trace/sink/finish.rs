@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use super::{SHOWN, Sink};
 use crate::error::{Error, Result};
 use crate::trace::columns::{Costs, Facts, Trace};
-use crate::trace::options::OnError;
+use crate::trace::options::{OnError, TimeUnit};
 use crate::trace::order::{Disorder, in_order_of_appearance, permuted, resolution_ns, stable_order};
 use crate::trace::stream::Stream;
-use crate::trace::wording::{counted, verb};
+use crate::trace::wording::{agreeing, counted};
 
 impl Sink<'_> {
     /// Hands on the last block.
@@ -37,7 +37,7 @@ impl Sink<'_> {
             self.facts.notes.push(format!("{starts} before time zero moved to zero: is the duration right?"));
         }
         if self.unnamed > 0 {
-            let (events, have) = (counted(self.unnamed, "event"), verb(self.unnamed, "has", "have"));
+            let (events, have) = (counted(self.unnamed, "event"), agreeing(self.unnamed, "has", "have"));
             self.facts.notes.push(format!("{events} {have} an empty client (nothing or -)"));
         }
     }
@@ -48,7 +48,7 @@ impl Sink<'_> {
         self.facts.notes.extend(finished.notes);
         self.clamped += finished.clamped;
         let (mut at, mut starts) = (finished.at, finished.starts);
-        self.drop_beyond(&mut at, &mut starts, &finished.beyond)?;
+        self.drop_beyond(&mut at, &mut starts, &finished.beyond, &finished.units)?;
         let ends = starts.iter().copied().skip(1).chain([at.len()]);
         let disorder = starts.iter().zip(ends).map(|(&start, end)| Disorder::of(&at[start..end]));
         let disorder = disorder.fold(Disorder::default(), Disorder::and);
@@ -75,23 +75,23 @@ impl Sink<'_> {
     }
 
     /// Takes out events whose time turned out too large for the unit of their column.
-    pub(super) fn drop_beyond(&mut self, at: &mut Vec<u64>, starts: &mut [usize], beyond: &[usize]) -> Result<()> {
-        let Some(&first) = beyond.first() else { return Ok(()) };
+    pub(super) fn drop_beyond(
+        &mut self,
+        at: &mut Vec<u64>,
+        starts: &mut [usize],
+        beyond: &[usize],
+        units: &[Option<TimeUnit>],
+    ) -> Result<()> {
+        let messages = self.doubtful.in_units(units);
+        if beyond.is_empty() {
+            return Ok(());
+        }
         let count = beyond.len() as u64;
-        // The inputs of these starts are the latest ones.
-        let later = starts.iter().filter(|&&start| start > first).count();
-        let input = self.facts.paths.iter().rev().nth(later).map_or(String::new(), |path| path.display().to_string());
-        let message = format!(
-            "{input}: event {} has a time of {} that lies beyond the range in the unit of its column",
-            first + 1 - starts.iter().copied().filter(|&start| start <= first).max().unwrap_or(0),
-            at[first]
-        );
-        if self.options.on_error == OnError::Fail {
+        if let (OnError::Fail, Some(message)) = (self.options.on_error, messages.first()) {
             return Err(Error::failed(format!("{message} (--time-unit names another unit)")));
         }
-        if self.bad_shown.len() < SHOWN {
-            self.bad_shown.push(message);
-        }
+        let room = SHOWN.saturating_sub(self.bad_shown.len());
+        self.bad_shown.extend(messages.into_iter().take(room));
         self.facts.events -= count;
         self.facts.bad += count;
         for start in starts {
@@ -111,7 +111,7 @@ impl Sink<'_> {
     fn explain_bad(&mut self) {
         if self.facts.bad > 0 {
             let more = self.facts.bad - self.bad_shown.len() as u64;
-            let (records, were) = (counted(self.facts.bad, "bad record"), verb(self.facts.bad, "was", "were"));
+            let (records, were) = (counted(self.facts.bad, "bad record"), agreeing(self.facts.bad, "was", "were"));
             self.facts.notes.push(format!("{records} {were} left out"));
             self.facts.notes.extend(self.bad_shown.iter().map(|shown| format!("bad: {shown}")));
             if more > 0 {
@@ -125,10 +125,11 @@ impl Sink<'_> {
         let mut message = match self.facts.rows {
             0 => format!("{}: empty: no records at all", paths.join(", ")),
             rows => format!(
-                "{}: no readable record: {} read as {}, of them {} bad, {} blank, {} skipped",
+                "{}: no readable record: {} read as {}, of {} {} bad, {} blank, {} skipped",
                 paths.join(", "),
                 counted(rows, "record"),
                 self.facts.format,
+                agreeing(rows, "it", "them"),
                 self.facts.bad,
                 self.facts.blank,
                 self.facts.skipped
