@@ -132,6 +132,10 @@ pub struct CompareArgs {
     /// The server of --engine redis
     #[arg(long, value_name = "URL", default_value = "redis://127.0.0.1:6379")]
     pub redis: String,
+    /// Decide while reading, and keep no event: for sorted input of any length. The same numbers, but for those that need
+    /// all events at once, which are left out; no chart
+    #[arg(long, conflicts_with_all = ["engine", "redis"])]
+    pub stream: bool,
     /// Write a file too, its kind by its ending: .svg .png .html .json .csv .md, or by a word before it: csv:FILE, and
     /// for further charts envelope:FILE.svg raster:FILE.svg ranked:FILE.svg client:FILE.svg (or .png); `-` is stdout
     /// instead of the table, JSON unless a word says otherwise, as in `csv:-`; repeatable

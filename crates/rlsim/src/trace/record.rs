@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::answers::Answer;
 use super::time_text::TimeError;
 
 /// A piece of the input and where it starts.
@@ -57,6 +58,8 @@ pub(crate) struct Record<'a> {
     pub(crate) cost: Option<Field<'a>>,
     pub(crate) count: Option<Field<'a>>,
     pub(crate) duration: Option<Field<'a>>,
+    /// How it was answered, where that is asked for.
+    pub(crate) answer: Answer,
 }
 
 /// What a line turned out to be.
