@@ -1,4 +1,5 @@
 //! A Redis server of the test's own: on a free loopback port, without persistence.
+#![allow(dead_code, reason = "each test that includes it uses a part")]
 
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -31,6 +32,12 @@ impl Server {
     pub(crate) fn kill(&mut self) {
         self.child.kill().expect("the server is ours");
         self.child.wait().expect("the server is ours");
+    }
+
+    /// Starts it again on the same port, empty.
+    pub(crate) fn revive(&mut self) {
+        self.child = spawn(self.port);
+        assert!(self.came_up(), "the server came back");
     }
 
     fn came_up(&mut self) -> bool {
