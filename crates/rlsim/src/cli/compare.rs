@@ -44,7 +44,13 @@ const NOT_STREAMED: [&str; 6] =
 /// Runs the command: outputs are opened before the trace is read, and written after everything has been computed.
 pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
     let args = *args;
-    let policies = policies(&args.policies)?;
+    let stdin = |paths: &[PathBuf]| paths.iter().any(|path| path.as_os_str() == "-");
+    if stdin(&args.trace.trace) && stdin(&args.policies.policies) {
+        return Err(Error::usage(
+            "--trace - and --policies -: standard input can be read once; expected a file for one",
+        ));
+    }
+    let (policies, by) = policies(&args.policies, args.by)?;
     let names: Vec<&str> = policies.iter().map(|named| named.name.as_str()).collect();
     let assertions =
         args.assert.iter().map(|text| report::Assertion::parse(text, &names)).collect::<Result<Vec<_>>>()?;
@@ -66,7 +72,7 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
             client.display()
         )));
     }
-    let by = match args.by {
+    let by = match by {
         ByArg::Client => By::Client,
         ByArg::Global => By::Global,
     };
@@ -98,7 +104,7 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
         output::print(&report::table(&report))?;
     }
     exports.write(|kind| render(kind, &report, view.as_ref()))?;
-    hold(&assertions, &report)
+    hold(&assertions, &args.assert, &report)
 }
 
 /// How much has to be measured for what is wanted.
@@ -155,13 +161,16 @@ fn through_redis(_: &Comparison, _: &Trace, _: &str) -> Result<Report> {
     Err(super::left_out::error("--engine redis", "redis"))
 }
 
-/// All outputs are written by now; every condition that does not hold is said, not only the first.
-fn hold(assertions: &[report::Assertion], report: &Report) -> Result<()> {
+/// All outputs are written by now; of every condition it is said whether it holds, not only of the first.
+fn hold(assertions: &[report::Assertion], texts: &[String], report: &Report) -> Result<()> {
     let mut broken = Vec::new();
-    for assertion in assertions {
+    for (assertion, text) in assertions.iter().zip(texts) {
         match assertion.check(report) {
             Err(Error::Assertion(message)) => broken.push(message),
-            other => other?,
+            other => {
+                other?;
+                output::talk(&format!("holds: {}", text.trim()));
+            }
         }
     }
     if broken.is_empty() { Ok(()) } else { Err(Error::Assertion(broken.join("\n"))) }

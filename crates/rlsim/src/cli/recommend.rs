@@ -35,7 +35,7 @@ pub struct RecommendArgs {
     #[arg(long, value_enum, value_name = "NAME", value_delimiter = ',')]
     pub algorithm: Vec<Algorithm>,
     /// The first part of the events to fit on; the rest checks the answer. 100% checks nothing
-    #[arg(long, value_name = "SHARE", value_parser = parse_share, default_value = "70%")]
+    #[arg(long, value_name = "SHARE", value_parser = parse_fit, default_value = "70%")]
     pub fit: u64,
     /// Column that holds the status of the answer, by name or number, to see whether the trace is already limited
     /// [default: found by its usual names]
@@ -68,6 +68,13 @@ pub struct PromiseArgs {
     /// date such as 2015-05-17T10:05:00Z
     #[arg(long, value_name = "FROM..TO")]
     pub attack: Option<Interval>,
+}
+
+fn parse_fit(text: &str) -> std::result::Result<u64, String> {
+    match parse_share(text)? {
+        0 => Err("expected a part to fit on: more than 0%, such as 70%; 100% fits on the whole trace".into()),
+        share => Ok(share),
+    }
 }
 
 fn parse_quota(text: &str) -> std::result::Result<Quota, String> {
