@@ -1,6 +1,6 @@
 //! `rlsim compare`: read, replay, print, write.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -11,6 +11,7 @@ use super::policies::policies;
 use super::{output, progress, words};
 use crate::chart;
 use crate::cli::Output;
+use crate::client::{self, ClientView};
 use crate::compare::Comparison;
 use crate::error::{Error, Result};
 use crate::metrics::Depth;
@@ -20,13 +21,26 @@ use crate::trace::wording::ending;
 use crate::trace::{self, Facts, Input, Trace};
 
 /// Kinds that `compare` writes.
-const KINDS: [Kind; 5] = [Kind::Svg, Kind::Html, Kind::Json, Kind::Csv, Kind::Markdown];
+const KINDS: [Kind; 9] = [
+    Kind::Svg,
+    Kind::Html,
+    Kind::Json,
+    Kind::Csv,
+    Kind::Markdown,
+    Kind::Envelope,
+    Kind::Raster,
+    Kind::Ranked,
+    Kind::Client,
+];
 /// Kinds that show a chart, so that none is written besides.
-const PICTURES: [Kind; 3] = [Kind::Svg, Kind::Png, Kind::Html];
+const PICTURES: [Kind; 6] = [Kind::Svg, Kind::Html, Kind::Envelope, Kind::Raster, Kind::Ranked, Kind::Client];
 /// Kinds that hold more numbers than the table does.
-const DETAILED: [Kind; 3] = [Kind::Json, Kind::Csv, Kind::Html];
+const DETAILED: [Kind; 6] = [Kind::Json, Kind::Csv, Kind::Html, Kind::Envelope, Kind::Raster, Kind::Ranked];
+/// Kinds that show one client.
+const OF_A_CLIENT: [Kind; 2] = [Kind::Client, Kind::Html];
 /// Numbers that need all events at once.
-const NOT_STREAMED: [&str; 5] = ["over_limit_time", "delay_ns.p50", "delay_ns.p95", "delay_ns.p99", "retry."];
+const NOT_STREAMED: [&str; 6] =
+    ["over_limit_time", "delay_ns.p50", "delay_ns.p95", "delay_ns.p99", "retry.", "memory."];
 
 /// Runs the command: outputs are opened before the trace is read, and written after everything has been computed.
 pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
@@ -39,40 +53,52 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
     options.threads = args.threads;
     let mut exports = Exports::open(&args.export, &KINDS)?;
     if args.stream {
-        refuse_what_needs_all_events(&exports, &assertions)?;
-    } else if !args.no_chart
-        && !exports.has(&PICTURES)
-        && let Some(chart) = default_chart(&inputs)
-    {
-        exports.add(Kind::Svg, chart);
+        refuse_what_needs_all_events(&exports, &assertions, args.client.as_deref())?;
+    } else if !args.no_chart && !exports.has(&PICTURES) {
+        let charts = [(Kind::Svg, "compare")].into_iter().chain(args.client.as_ref().map(|_| (Kind::Client, "client")));
+        for (kind, what) in charts {
+            if let Some(chart) = default_chart(&inputs, what) {
+                exports.add(kind, chart);
+            }
+        }
+    } else if let Some(client) = args.client.as_ref().filter(|_| !exports.has(&OF_A_CLIENT)) {
+        return Err(Error::usage(format!(
+            "--client {}: nothing that is written shows the client, expected --export client:FILE.svg or --export FILE.html",
+            client.display()
+        )));
     }
+    let by = match args.by {
+        ByArg::Client => By::Client,
+        ByArg::Global => By::Global,
+    };
     let comparison = Comparison {
         policies,
-        by: match args.by {
-            ByArg::Client => By::Client,
-            ByArg::Global => By::Global,
-        },
+        by,
         threads: args.threads.unwrap_or_else(cores),
         depth: depth(&exports, &assertions),
         command: words::that_decide(words),
     };
-    let report = if args.stream {
+    let (report, view) = if args.stream {
         let (report, facts) = progress::shown(options, |options| comparison.run_stream(&inputs, options))?;
         tell(&facts, report.meta.trace.clients, &comparison.policies);
-        report
+        (report, None)
     } else {
         let trace = progress::shown(options, |options| trace::load(&inputs, options))?;
+        let chosen = args.client.as_deref().map(|name| client::find(&trace, name)).transpose()?;
         tell(&trace.facts, trace.names.len() as u64, &comparison.policies);
-        match args.engine {
+        let report = match args.engine {
             EngineArg::Flat => comparison.run(&trace),
             EngineArg::Keyed => comparison.run_through(&trace, |policy| Ok(Keyed::new(policy, trace.names.len())))?,
             EngineArg::Redis => through_redis(&comparison, &trace, &args.redis)?,
-        }
+        };
+        let shown = chosen.or_else(|| exports.has(&[Kind::Client]).then(|| report::hardest_hit(&report)).flatten());
+        let view = shown.map(|client| client::follow(&trace, &comparison.policies, by, client));
+        (report, view)
     };
     if !exports.take_stdout() {
         output::print(&report::table(&report))?;
     }
-    exports.write(|kind| render(kind, &report))?;
+    exports.write(|kind| render(kind, &report, view.as_ref()))?;
     hold(&assertions, &report)
 }
 
@@ -88,7 +114,17 @@ fn depth(exports: &Exports, assertions: &[report::Assertion]) -> Depth {
 }
 
 /// A stream keeps no events: what needs them is said before anything is read.
-fn refuse_what_needs_all_events(exports: &Exports, assertions: &[report::Assertion]) -> Result<()> {
+fn refuse_what_needs_all_events(
+    exports: &Exports,
+    assertions: &[report::Assertion],
+    client: Option<&OsStr>,
+) -> Result<()> {
+    if let Some(client) = client {
+        return Err(Error::usage(format!(
+            "--client {}: a picture of a client needs all its events at once, and --stream keeps none: leave out --stream",
+            client.display()
+        )));
+    }
     if exports.has(&PICTURES) {
         return Err(Error::usage(
             "--export of a picture or a page needs all events at once, and --stream keeps none: expected a name that ends in \
@@ -137,15 +173,15 @@ fn cores() -> NonZeroUsize {
 }
 
 /// The chart that is written without being asked for; where the folder cannot be written it is said, and no error.
-fn default_chart(inputs: &[Input]) -> Option<Output> {
+fn default_chart(inputs: &[Input], what: &str) -> Option<Output> {
     let advice = "(--export FILE.svg writes it elsewhere, --no-chart leaves it)";
-    Output::create(&default_chart_path(inputs))
+    Output::create(&default_chart_path(inputs, what))
         .inspect_err(|error| output::talk(&format!("rlsim: no chart: {error} {advice}")))
         .ok()
 }
 
 /// `burst-compare.svg` for `traces/burst.csv`, `stdin-compare.svg` for `-`.
-fn default_chart_path(inputs: &[Input]) -> PathBuf {
+fn default_chart_path(inputs: &[Input], what: &str) -> PathBuf {
     let stem = match inputs.first() {
         Some(Input::File(path)) => {
             let compressed = path.extension().is_some_and(|ending| ending == "gz" || ending == "zst");
@@ -155,17 +191,28 @@ fn default_chart_path(inputs: &[Input]) -> PathBuf {
         Some(Input::Stdin) | None => OsString::from("stdin"),
     };
     let mut name = stem;
-    name.push("-compare.svg");
+    name.push(format!("-{what}.svg"));
     PathBuf::from(name)
 }
 
-fn render(kind: Kind, report: &Report) -> Result<String> {
+fn render(kind: Kind, report: &Report, view: Option<&ClientView>) -> Result<String> {
+    let lacking =
+        |chart: &str, needs: &str| Error::failed(format!("--export {chart}:FILE: there is nothing to draw, {needs}"));
     match kind {
         Kind::Json => report::json(report),
         Kind::Csv => report::csv(report),
         Kind::Markdown => Ok(report::markdown(report)),
-        Kind::Html => Ok(report::html(report, &chart::all(report)?)),
-        _ => chart::comparison(&chart::ComparisonChart::of(report)),
+        Kind::Html => Ok(report::html(report, &chart::all(report, view)?)),
+        Kind::Envelope => chart::envelope(report).ok_or_else(|| lacking("envelope", "nothing was let through"))?,
+        Kind::Raster => chart::raster(report).ok_or_else(|| lacking("raster", "the trace has no requests"))?,
+        Kind::Ranked => chart::ranked(report).ok_or_else(|| {
+            lacking(
+                "ranked",
+                "expected two clients or more, each with a limit of its own (--by client), and a policy with one limit",
+            )
+        })?,
+        Kind::Client => view.map(chart::client).ok_or_else(|| lacking("client", "the trace has no requests"))?,
+        Kind::Svg | Kind::Toml => chart::comparison(&chart::ComparisonChart::of(report)),
     }
 }
 

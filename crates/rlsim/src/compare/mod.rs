@@ -9,10 +9,10 @@ use ratelimit_core::{Algorithm, Policy, Quota, Rule, SlidingLog};
 
 use crate::error::Result;
 use crate::metrics::{
-    Closing, Depth, Identity, Layout, Offered, OfferedMetrics, PolicyMetrics, PolicyNumbers, Scope, busiest,
+    Closing, Depth, Identity, Layout, Memory, Offered, OfferedMetrics, PolicyMetrics, PolicyNumbers, Scope, busiest,
     envelope_lengths,
 };
-use crate::replay::{By, Decider, History, NamedPolicy, Observer, Replayed, replay, replay_in_order};
+use crate::replay::{By, Decider, History, NamedPolicy, Observer, Replayed, memory, replay, replay_in_order};
 use crate::report::{Meta, Report, TraceMeta};
 use crate::trace::{Costs, Facts, Trace};
 
@@ -76,11 +76,10 @@ impl Comparison {
             let shown = logs.iter().find(|(policy, _)| *policy == log(quota)).map(|(_, units)| *units);
             shown.or_else(|| hidden.iter().find(|(hidden, _)| *hidden == quota).map(|(_, units)| *units))
         };
-        let numbers = self
-            .policies
-            .iter()
-            .zip(replayed)
-            .filter_map(|(named, replayed)| numbers(named, replayed, named.quota().and_then(log_units), trace));
+        let memory = self.memory(trace);
+        let numbers = self.policies.iter().zip(replayed).enumerate().filter_map(|(i, (named, replayed))| {
+            numbers(named, replayed, named.quota().and_then(log_units), memory.get(i).copied(), trace)
+        });
         let mut report = Report::new(self.meta(trace), numbers.collect());
         report.offered = self.offered(trace);
         report
@@ -141,6 +140,12 @@ impl Comparison {
         let watch = |_| Watch::Offered(Box::new(OfferedMetrics::new(&lengths, window)));
         let replayed = replay(trace, self.by, &[Rule::Unlimited.into()], self.threads.get(), watch);
         replayed.into_iter().next().and_then(|replayed| replayed.observer.offered())
+    }
+
+    /// What the states of each policy take at the peak, where that is wanted: it takes deciding everything once more.
+    fn memory(&self, trace: &Trace) -> Vec<Memory> {
+        let policies: Vec<Policy> = self.policies.iter().map(|named| named.policy).collect();
+        if self.depth == Depth::Everything { memory(trace, self.by, &policies, self.threads.get()) } else { Vec::new() }
     }
 
     fn meta(&self, trace: &Trace) -> Meta {
@@ -243,13 +248,15 @@ fn numbers(
     named: &NamedPolicy,
     replayed: Replayed<Watch>,
     log_units: Option<u64>,
+    memory: Option<Memory>,
     trace: &Trace,
 ) -> Option<PolicyNumbers> {
     let Watch::Metrics(metrics) = replayed.observer else {
         return None;
     };
     let state_bytes = kept_bytes(named, replayed.state_bytes);
-    Some(metrics.finish(identity(named), &Closing { log_units, state_bytes, names: &trace.names }))
+    let memory = memory.filter(|_| state_bytes.is_some());
+    Some(metrics.finish(identity(named), &Closing { log_units, state_bytes, memory, names: &trace.names }))
 }
 
 fn identity(named: &NamedPolicy) -> Identity {

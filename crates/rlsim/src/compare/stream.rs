@@ -102,7 +102,8 @@ impl<'c> Running<'c> {
         };
         let policies = self.comparison.policies.iter().zip(self.lanes).map(|(named, lane)| {
             let state_bytes = kept_bytes(named, lane.state_bytes());
-            let closing = Closing { log_units: named.quota().and_then(log_units), state_bytes, names: &names };
+            let closing =
+                Closing { log_units: named.quota().and_then(log_units), state_bytes, memory: None, names: &names };
             lane.observer.finish(identity(named), span.1, &closing)
         });
         let policies = policies.collect();

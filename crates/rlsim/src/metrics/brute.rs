@@ -104,7 +104,7 @@ impl Case {
         }
         let identity = Identity { name: "p".into(), policy: "p".into(), algorithm: "p".into() };
         let names: Vec<Box<[u8]>> = (0..CLIENTS).map(|client| client.to_string().into_bytes().into()).collect();
-        total.finish(identity, &Closing { log_units: Some(7), state_bytes: Some(16), names: &names })
+        total.finish(identity, &Closing { log_units: Some(7), state_bytes: Some(16), memory: None, names: &names })
     }
 }
 

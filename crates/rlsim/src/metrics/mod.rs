@@ -17,6 +17,7 @@ mod envelope;
 mod excess;
 mod fairness;
 mod layout;
+mod memory;
 mod numbers;
 mod offered;
 mod online;
@@ -32,6 +33,7 @@ mod trailing;
 pub use clients::ClientTally;
 pub use envelope::envelope_lengths;
 pub use layout::Layout;
+pub use memory::{Holding, Memory};
 pub use numbers::{
     Affected, Clients, Delay, Details, Identity, Instant, Peak, PolicyNumbers, Requests, Retry, Series, Trailing,
     Units, Waiting,
@@ -110,6 +112,8 @@ pub struct Closing<'a> {
     pub log_units: Option<u64>,
     /// Bytes of state a client takes, `None` where the policy keeps none.
     pub state_bytes: Option<u64>,
+    /// What the states of all clients take at the peak, where it was measured.
+    pub memory: Option<Memory>,
     /// Client names by index, opaque bytes.
     pub names: &'a [Box<[u8]>],
 }
@@ -281,6 +285,7 @@ impl PolicyMetrics {
             retry,
             most_affected: clients::most_refused(&tallies, closing.names),
             largest_share: clients::largest_share(&tallies, counts.units_allowed),
+            memory: closing.memory,
             details: Details {
                 by_client: scope.by_client,
                 window_ns: scope.shown_window(),

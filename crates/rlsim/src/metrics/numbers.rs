@@ -1,6 +1,7 @@
 //! The numbers of one policy: one entry of the report's `policies`, key for key in the order they are written.
 
 use super::clients::ClientTally;
+use super::memory::Memory;
 use super::raster::RasterRow;
 use serde::Serialize;
 
@@ -68,6 +69,8 @@ pub struct PolicyNumbers {
     pub most_affected: Option<Affected>,
     /// The largest share of the admitted units that one client got.
     pub largest_share: Option<f64>,
+    /// What the states of all clients take at the peak; measured only for reports that show it.
+    pub memory: Option<Memory>,
     /// What pictures and tables of clients need; not part of the JSON report.
     #[serde(skip)]
     pub details: Details,

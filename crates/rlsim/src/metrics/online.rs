@@ -296,6 +296,7 @@ impl OnlineMetrics {
             retry: None,
             most_affected: clients::most_refused(&self.tallies, closing.names),
             largest_share: clients::largest_share(&self.tallies, self.units_allowed),
+            memory: None,
             details: Details {
                 by_client: self.by_client,
                 window_ns: quota.map_or(1, |(_, window)| window),

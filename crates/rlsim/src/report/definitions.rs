@@ -16,7 +16,7 @@ pub(super) struct Definition {
 }
 
 /// All numbers shown in the page, in the order in which they answer: what passed, how hard, how well, at what price.
-pub(super) const DEFINITIONS: [Definition; 20] = [
+pub(super) const DEFINITIONS: [Definition; 21] = [
     Definition {
         key: "requests.allowed",
         name: "allowed",
@@ -166,6 +166,18 @@ pub(super) const DEFINITIONS: [Definition; 20] = [
         name: "bytes a client",
         meaning: "The most memory that the state of one client took.",
         value: |p| p.state_bytes.map(count),
+    },
+    Definition {
+        key: "memory",
+        name: "bytes at the peak",
+        meaning: "The most memory that the states of all clients took at one moment. A state counts from the request that first \
+                  uses it until it is fresh again and may be forgotten: what a store that keeps them all must have room for, \
+                  its own bookkeeping and the clients' names apart.",
+        value: |p| {
+            let memory = p.memory?;
+            let states = if memory.states == 1 { "state" } else { "states" };
+            Some(format!("{} in {} {states}", count(memory.peak_bytes), count(memory.states)))
+        },
     },
 ];
 
