@@ -93,6 +93,14 @@ fn a_time_beyond_the_range_in_the_unit_guessed() {
 }
 
 #[test]
+fn equal_names_of_columns_are_said() {
+    let trace = plain("time,client,client\n1715501730,a,b\n");
+    assert_eq!(*trace.names, [b"a".as_slice().into()]);
+    let said = "FILE: several columns are called \"client\": the first counts, the others have only numbers";
+    assert!(trace.facts.notes.iter().any(|note| note == said), "{:?}", trace.facts.notes);
+}
+
+#[test]
 fn one_bad_record_is_no_plural() {
     let trace = plain("time,client\n1,-\nx,a\n");
     for note in ["1 bad record was left out", "1 event has an empty client (nothing or -)"] {
@@ -117,6 +125,7 @@ fn empty_and_unreadable_inputs_say_why() {
     assert_eq!(failure("", &none), "FILE: empty: no records at all");
     assert_eq!(failure("\u{feff}", &none), "FILE: empty: no records at all");
     assert_eq!(failure("time,client\n", &none), "FILE: empty: no records at all");
+    assert_eq!(failure("\n  \n\n", &none), "FILE: nothing but blank lines: no records at all");
     let message = failure("time,client\nx,a\n\n", &none);
     assert!(
         message.starts_with("FILE: no readable record: 2 records read as csv, of them 1 bad, 1 blank, 0 skipped"),

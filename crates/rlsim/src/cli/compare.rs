@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::metrics::Depth;
 use crate::replay::{By, NamedPolicy};
 use crate::report::{self, Report};
+use crate::trace::wording::ending;
 use crate::trace::{self, Facts, Input, Trace};
 
 /// Kinds that `compare` writes.
@@ -227,17 +228,17 @@ fn render(kind: Kind, report: &Report, view: Option<&ClientView>) -> Result<Stri
 /// What a person should know about the trace before trusting the numbers.
 fn tell(facts: &Facts, clients: u64, policies: &[NamedPolicy]) {
     output::talk(&format!(
-        "read {} rows ({}): {} events, {} bad, {} blank, {} skipped; {}",
+        "read {} row{} ({}): {} event{}, {} bad, {} blank, {} skipped; {} client{}",
         report::count(facts.rows),
+        ending(facts.rows),
         facts.format,
         report::count(facts.events),
+        ending(facts.events),
         report::count(facts.bad),
         report::count(facts.blank),
         report::count(facts.skipped),
-        match clients {
-            1 => "1 client".to_owned(),
-            clients => format!("{} clients", report::count(clients)),
-        },
+        report::count(clients),
+        ending(clients),
     ));
     for note in &facts.notes {
         output::talk(&format!("note: {note}"));

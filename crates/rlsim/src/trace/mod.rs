@@ -30,7 +30,7 @@ mod times;
 mod unit_guess;
 mod units;
 mod unwrap;
-mod wording;
+pub(crate) mod wording;
 mod zone;
 
 pub use answers::{AnswerCounts, Answers, RefusedRequests};

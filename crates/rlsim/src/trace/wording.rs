@@ -2,7 +2,12 @@
 
 /// `1 record`, `20 records`.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+    format!("{count} {noun}{}", ending(count))
+}
+
+/// The end of a noun of which there are so many.
+pub(crate) fn ending(count: u64) -> &'static str {
+    agreeing(count, "", "s")
 }
 
 /// The word that goes with so many: `1 record was`, `20 records were`.
