@@ -160,3 +160,31 @@ fn throttling_errors_of_a_real_service_are_seen() {
     );
     assert!(codes(&report).contains(&"already-refused"), "{report}");
 }
+
+/// The statuses are counted while the input is read, so they are known of standard input too.
+#[test]
+fn refusals_are_counted_in_one_reading() {
+    let mut text = String::from("time,client,status,response\n");
+    for i in 0..30_000 {
+        let status = if i % 3 == 0 { 429 } else { 200 };
+        text.push_str(&format!("{},c{},ok,{status}\n", 1_715_501_730 + i / 10, i % 7));
+    }
+    let run = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rlsim"));
+        command.args(["inspect", "--trace", "-", "--export", "-"]).args(words);
+        command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+        let mut child = command.stderr(std::process::Stdio::piped()).spawn().expect("the program runs");
+        // A wrong column ends it before it has read everything.
+        let _ = std::io::Write::write_all(&mut child.stdin.take().expect("a pipe"), text.as_bytes());
+        child.wait_with_output().expect("it ends")
+    };
+    for words in [&[][..], &["--status-column", "response"], &["--status-column", "4"]] {
+        let report = json(&run(words));
+        assert_eq!(report["refused"]["too_many_requests"], 10_000, "{words:?}");
+    }
+    assert_eq!(json(&run(&["--status-column", "status"]))["refused"]["too_many_requests"], 0);
+    let wrong = run(&["--status-column", "code"]);
+    assert_eq!(wrong.status.code(), Some(1));
+    let message = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    assert!(message.contains("no column \"code\" for --status-column; the columns are: time, client"), "{message}");
+}

@@ -1,5 +1,6 @@
 //! What can be typed.
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -141,10 +142,19 @@ pub struct CompareArgs {
     /// The server of --engine redis
     #[arg(long, value_name = "URL", default_value = "redis://127.0.0.1:6379")]
     pub redis: String,
-    /// Write a file too, its kind by its ending: .svg .png .html .json .csv .md; `-` is JSON on stdout instead of the
-    /// table, `csv:-` CSV there; repeatable
+    /// Decide while reading, and keep no event: for sorted input of any length. The same numbers, but for those that need
+    /// all events at once, which are left out; no chart
+    #[arg(long, conflicts_with_all = ["engine", "redis"])]
+    pub stream: bool,
+    /// Write a file too, its kind by its ending: .svg .png .html .json .csv .md, or by a word before it: csv:FILE, and
+    /// for further charts envelope:FILE.svg raster:FILE.svg ranked:FILE.svg client:FILE.svg (or .png); `-` is stdout
+    /// instead of the table, JSON unless a word says otherwise, as in `csv:-`; repeatable
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub export: Vec<PathBuf>,
+    /// Draw what each policy keeps for this client over time, and what becomes of its requests: as a chart of its own
+    /// beside the comparison, as client:FILE, and in a page [default for client:FILE: the client refused most]
+    #[arg(long, value_name = "NAME")]
+    pub client: Option<OsString>,
     /// Write no chart
     #[arg(long)]
     pub no_chart: bool,

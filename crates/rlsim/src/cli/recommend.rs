@@ -16,7 +16,7 @@ use crate::generate::units::{Span, parse_threads};
 use crate::recommend::promise::{Interval, parse_percentile, parse_share};
 use crate::recommend::{self, Promise, Task};
 use crate::sweep::Algorithm;
-use crate::trace::{Trace, TraceArgs};
+use crate::trace::{Answers, Trace, TraceArgs};
 use crate::{chart, inspect as inspection};
 
 /// Options of `recommend`.
@@ -89,8 +89,10 @@ pub(super) fn run(args: RecommendArgs, words: &[OsString]) -> Result<()> {
     if window_ns == 0 {
         return Err(Error::usage("--window 0: expected at least 1 ns"));
     }
-    let (inputs, options) = args.trace.into_parts();
-    let trace = inspect::load(&inputs, options.clone())?;
+    let (inputs, mut options) = args.trace.into_parts();
+    let answers = Answers::from_arg(args.status_column.as_deref());
+    options.answers = answers.clone();
+    let trace = inspect::load(&inputs, options)?;
     for note in &trace.facts.notes {
         output::talk(&format!("note: {note}"));
     }
@@ -102,7 +104,7 @@ pub(super) fn run(args: RecommendArgs, words: &[OsString]) -> Result<()> {
         threads: args.threads.unwrap_or_else(cores),
         command: words::that_decide(words),
     };
-    let refused = inspection::refused(&inputs, &options, &trace, args.status_column.as_deref());
+    let refused = inspection::refused(&trace, &answers);
     let looked_at = inspection::inspect(&trace, window_ns, refused, Vec::new());
     let recommendation = recommend::recommend(&trace, &task, &looked_at)?;
     if !files.take_stdout() {
