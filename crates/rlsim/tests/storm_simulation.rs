@@ -234,7 +234,12 @@ fn a_heat_map_says_where_a_server_never_recovers() {
     let cells = json["cells"].as_array().unwrap();
     assert_eq!(cells.len(), 36);
     // One row a load, rising: also where clients wait for an answer, and so ask a slower server for less.
-    let polite = output(&["polite-queue", "--heat-map", "--no-chart", "--export", "-"]).unwrap().0;
+    let eighth = Scenario::built_in("polite-queue").unwrap();
+    let eighth =
+        eighth.replace("workers = 8", "workers = 1").replace("queue = 40", "queue = 5").replace("600\n", "75\n");
+    let path = folder.path().join("polite.toml");
+    std::fs::write(&path, eighth).unwrap();
+    let polite = output(&[path.to_str().unwrap(), "--heat-map", "--no-chart", "--export", "-"]).unwrap().0;
     let polite: serde_json::Value = serde_json::from_str(&polite).unwrap();
     for (cells, rows) in [(cells, 6), (polite["cells"].as_array().unwrap(), 6)] {
         let mut loads: Vec<u64> = cells.iter().map(|cell| cell["load_percent"].as_u64().unwrap()).collect();
