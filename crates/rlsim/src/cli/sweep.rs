@@ -12,7 +12,7 @@ use super::words;
 use super::{inspect, output};
 use crate::chart;
 use crate::error::{Error, Result};
-use crate::generate::units::Span;
+use crate::generate::units::{Span, parse_threads};
 use crate::replay::By;
 use crate::sweep::{self, Algorithm, Amounts, Grid};
 use crate::trace::TraceArgs;
@@ -45,7 +45,7 @@ pub struct SweepArgs {
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub export: Vec<PathBuf>,
     /// Threads to use; the result does not depend on it [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_threads)]
     pub threads: Option<NonZeroUsize>,
 }
 

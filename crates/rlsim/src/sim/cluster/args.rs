@@ -18,6 +18,7 @@ use super::strategy::Strategy;
 use super::sweep;
 use super::world::Cluster;
 use crate::error::Result;
+use crate::generate::units::parse_threads;
 use crate::sim::export::{ExportArgs, Targets};
 use crate::sim::parallel;
 
@@ -67,7 +68,7 @@ pub struct ClusterArgs {
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Threads to use; the result does not depend on it [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_threads)]
     pub threads: Option<NonZeroUsize>,
     /// What goes wrong
     #[command(flatten)]

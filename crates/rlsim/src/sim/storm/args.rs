@@ -13,6 +13,7 @@ use super::report;
 use super::retry::Mixture;
 use super::scenario::Scenario;
 use crate::error::{Error, Result};
+use crate::generate::units::parse_threads;
 use crate::sim::export::{ExportArgs, Targets};
 use crate::sim::parallel;
 
@@ -39,7 +40,7 @@ pub struct StormArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub replicates: u32,
     /// Threads to use; the result does not depend on it [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_threads)]
     pub threads: Option<NonZeroUsize>,
     /// Print the scenario as TOML and do nothing else: the place to start one's own
     #[arg(long)]
