@@ -6,18 +6,27 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ratelimit_core::Quota;
+use serde::Deserialize;
 
 use super::inspect::InspectArgs;
 use super::recommend::RecommendArgs;
 use super::sweep::SweepArgs;
 use crate::generate::GenerateArgs;
+use crate::generate::units::{parse_threads, whole};
 use crate::sim::cluster::ClusterArgs;
 use crate::sim::storm::StormArgs;
 use crate::trace::TraceArgs;
 
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  failed: a file, a column, the trace, or a path that cannot be written
+  2  a mistake on the command line: an option, a limit, the text of a policy
+  3  an --assert did not hold";
+
 /// Replay traffic through every rate-limiting algorithm, and see what each would have allowed and rejected
 #[derive(Debug, Parser)]
-#[command(name = "rlsim", version, about, max_term_width = 120)]
+#[command(name = "rlsim", version, about, max_term_width = 120, after_help = EXIT_CODES)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -67,7 +76,8 @@ pub struct NotBuilt {
 }
 
 /// What is limited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ByArg {
     /// Each client on its own
     Client,
@@ -123,9 +133,9 @@ pub struct CompareArgs {
     /// The policies.
     #[command(flatten)]
     pub policies: PolicyArgs,
-    /// What is limited
-    #[arg(long, value_enum, default_value = "client")]
-    pub by: ByArg,
+    /// What is limited [default: client, or what a file of --policies says]
+    #[arg(long, value_enum)]
+    pub by: Option<ByArg>,
     /// What decides
     #[arg(long, value_enum, default_value = "flat")]
     pub engine: EngineArg,
@@ -153,7 +163,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "EXPR")]
     pub assert: Vec<String>,
     /// Threads to use; the result does not depend on it [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_threads)]
     pub threads: Option<NonZeroUsize>,
 }
 
@@ -161,18 +171,24 @@ pub struct CompareArgs {
 #[derive(Debug, Args)]
 pub struct PolicyArgs {
     /// The quota of the five algorithms, as LIMIT/WINDOW: 100/1m, 5/10s, 1000/h, 3/250ms [default: 100/1m]
-    #[arg(long, value_name = "QUOTA", value_parser = parse_quota)]
+    #[arg(long, value_name = "QUOTA", value_parser = parse_quota, allow_hyphen_values = true)]
     pub limit: Option<Quota>,
     /// The burst of the token bucket, and the queue of the leaky bucket [default: the limit]
-    #[arg(long, value_name = "UNITS")]
+    #[arg(long, value_name = "UNITS", value_parser = parse_units, allow_hyphen_values = true)]
     pub burst: Option<u64>,
     /// Compare these policies instead of the five: NAME:LIMIT/WINDOW[,burst=B], joined by `+` where all must allow,
     /// with a name before it as in login=token-bucket:5/1m; repeatable
     #[arg(long, value_name = "POLICY")]
     pub policy: Vec<String>,
-    /// Compare the policies of a TOML file: [[policy]] tables with `policy` and, if wanted, `name`; repeatable
+    /// Compare the policies of a TOML file: [[policy]] tables with `policy` and, if wanted, `name`, and before them, if
+    /// wanted, by = "global"; `-` is standard input; repeatable
     #[arg(long, value_name = "FILE")]
     pub policies: Vec<PathBuf>,
+}
+
+fn parse_units(text: &str) -> Result<u64, String> {
+    // What 0 means is said with the algorithm.
+    whole(text, 0, u64::MAX).map_err(|_| "expected a whole number of units, 1 or more".into())
 }
 
 fn parse_quota(text: &str) -> Result<Quota, String> {

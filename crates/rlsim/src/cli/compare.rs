@@ -45,19 +45,26 @@ const NOT_STREAMED: [&str; 6] =
 /// Runs the command: outputs are opened before the trace is read, and written after everything has been computed.
 pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
     let args = *args;
-    let policies = policies(&args.policies)?;
+    let stdin = |paths: &[PathBuf]| paths.iter().any(|path| path.as_os_str() == "-");
+    if stdin(&args.trace.trace) && stdin(&args.policies.policies) {
+        return Err(Error::usage(
+            "--trace - and --policies -: standard input can be read once; expected a file for one",
+        ));
+    }
+    let (policies, by) = policies(&args.policies, args.by)?;
     let names: Vec<&str> = policies.iter().map(|named| named.name.as_str()).collect();
     let assertions =
         args.assert.iter().map(|text| report::Assertion::parse(text, &names)).collect::<Result<Vec<_>>>()?;
+    let read = [&args.trace.trace[..], &args.policies.policies].concat();
     let (inputs, mut options) = args.trace.into_parts();
     options.threads = args.threads;
-    let mut exports = Exports::open(&args.export, &KINDS)?;
+    let mut exports = Exports::open(&args.export, &KINDS, &read)?;
     if args.stream {
         refuse_what_needs_all_events(&exports, &assertions, args.client.as_deref())?;
     } else if !args.no_chart && !exports.has(&PICTURES) {
         let charts = [(Kind::Svg, "compare")].into_iter().chain(args.client.as_ref().map(|_| (Kind::Client, "client")));
         for (kind, what) in charts {
-            if let Some(chart) = default_chart(&inputs, what) {
+            if let Some(chart) = default_chart(&inputs, what, &read) {
                 exports.add(kind, chart);
             }
         }
@@ -67,7 +74,7 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
             client.display()
         )));
     }
-    let by = match args.by {
+    let by = match by {
         ByArg::Client => By::Client,
         ByArg::Global => By::Global,
     };
@@ -99,7 +106,7 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
         output::print(&report::table(&report))?;
     }
     exports.write(|kind| render(kind, &report, view.as_ref()))?;
-    hold(&assertions, &report)
+    hold(&assertions, &args.assert, &report)
 }
 
 /// How much has to be measured for what is wanted.
@@ -156,13 +163,16 @@ fn through_redis(_: &Comparison, _: &Trace, _: &str) -> Result<Report> {
     Err(super::left_out::error("--engine redis", "redis"))
 }
 
-/// All outputs are written by now; every condition that does not hold is said, not only the first.
-fn hold(assertions: &[report::Assertion], report: &Report) -> Result<()> {
+/// All outputs are written by now; of every condition it is said whether it holds, not only of the first.
+fn hold(assertions: &[report::Assertion], texts: &[String], report: &Report) -> Result<()> {
     let mut broken = Vec::new();
-    for assertion in assertions {
+    for (assertion, text) in assertions.iter().zip(texts) {
         match assertion.check(report) {
             Err(Error::Assertion(message)) => broken.push(message),
-            other => other?,
+            other => {
+                other?;
+                output::talk(&format!("holds: {}", text.trim()));
+            }
         }
     }
     if broken.is_empty() { Ok(()) } else { Err(Error::Assertion(broken.join("\n"))) }
@@ -173,9 +183,9 @@ fn cores() -> NonZeroUsize {
 }
 
 /// The chart that is written without being asked for; where the folder cannot be written it is said, and no error.
-fn default_chart(inputs: &[Input], what: &str) -> Option<Output> {
+fn default_chart(inputs: &[Input], what: &str, read: &[PathBuf]) -> Option<Output> {
     let advice = "(--export FILE.svg writes it elsewhere, --no-chart leaves it)";
-    Output::create(&default_chart_path(inputs, what))
+    Output::create(&default_chart_path(inputs, what), read)
         .inspect_err(|error| output::talk(&format!("rlsim: no chart: {error} {advice}")))
         .ok()
 }

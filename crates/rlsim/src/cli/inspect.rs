@@ -8,7 +8,7 @@ use clap::Args;
 use super::export::{Exports, Kind};
 use super::words;
 use super::{output, progress};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::generate::units::Span;
 use crate::trace::{self, Answers, TraceArgs};
 use crate::{chart, inspect};
@@ -33,7 +33,11 @@ pub struct InspectArgs {
 
 /// Runs the command.
 pub(super) fn run(args: InspectArgs, words: &[OsString]) -> Result<()> {
-    let files = Exports::open(&args.export, &[Kind::Svg, Kind::Json, Kind::Markdown])?;
+    let files = Exports::open(&args.export, &[Kind::Svg, Kind::Json, Kind::Markdown], &args.trace.trace)?;
+    let window = args.window.0;
+    if window == 0 {
+        return Err(Error::usage("--window 0s: expected at least 1 ns"));
+    }
     let (inputs, mut options) = args.trace.into_parts();
     let answers = Answers::from_arg(args.status_column.as_deref());
     options.answers = answers.clone();
@@ -42,7 +46,6 @@ pub(super) fn run(args: InspectArgs, words: &[OsString]) -> Result<()> {
         output::talk(&format!("note: {note}"));
     }
     let refused = inspect::refused(&trace, &answers);
-    let window = args.window.0.max(1);
     let inspection = inspect::inspect(&trace, window, refused, words::that_decide(words));
     if !files.take_stdout() {
         output::print(&inspect::text(&inspection))?;
