@@ -14,14 +14,21 @@ use super::{Clock, SystemClock};
 pub struct FastClock {
     epoch: Nanos,
     start: u64,
+    /// Nanoseconds in which the counter moves on by 2^`SHIFT`.
+    scale: u64,
     counter: quanta::Clock,
 }
+
+/// The scale is right to 1 in 10^12 on a counter of 1 GHz, far below the error of the calibration; and a shift that is known
+/// when this is compiled costs nothing.
+const SHIFT: u32 = 40;
 
 impl FastClock {
     /// A clock that is right now.
     pub fn new() -> Self {
         let counter = quanta::Clock::new();
-        FastClock { epoch: SystemClock::new().now(), start: counter.raw(), counter }
+        let scale = counter.delta_as_nanos(0, 1 << SHIFT);
+        FastClock { epoch: SystemClock::new().now(), start: counter.raw(), scale, counter }
     }
 }
 
@@ -34,7 +41,10 @@ impl Default for FastClock {
 impl Clock for FastClock {
     #[inline]
     fn now(&self) -> Nanos {
-        self.epoch.saturating_add(Nanos::new(self.counter.delta_as_nanos(self.start, self.counter.raw())))
+        // Counters of two cores may disagree by a little: then no time has passed.
+        let ticks = self.counter.raw().saturating_sub(self.start);
+        let passed = (u128::from(ticks) * u128::from(self.scale)) >> SHIFT;
+        self.epoch.saturating_add(Nanos::new(u64::try_from(passed).unwrap_or(u64::MAX)))
     }
 }
 
