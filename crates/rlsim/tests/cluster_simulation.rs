@@ -313,7 +313,7 @@ fn faults_count_from_the_beginning_of_a_trace() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.csv");
     let admitted = |start: u64| {
-        let rows: String = (0..200).map(|i| format!("{},c\n", start + i)).collect();
+        let rows = (0..200).map(|i| format!("{},c\n", start + i)).collect::<Vec<String>>().concat();
         std::fs::write(&path, format!("time_s,client\n{rows}")).unwrap();
         let words = ["--trace", path.to_str().unwrap()];
         let faults = ["--store-down", "50s..100s", "--when-down", "closed", "--no-chart", "--strategy", "shared-store"];

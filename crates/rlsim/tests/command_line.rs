@@ -15,7 +15,7 @@ fn stderr(output: &Output) -> String {
 /// A trace of two clients, one request a second each.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
-    let rows: String = (0..400).map(|i| format!("{},c{}\n", i / 2, i % 2)).collect();
+    let rows = (0..400).map(|i| format!("{},c{}\n", i / 2, i % 2)).collect::<Vec<String>>().concat();
     std::fs::write(folder.path().join("t.csv"), format!("time_s,client\n{rows}")).expect("a file");
     folder
 }

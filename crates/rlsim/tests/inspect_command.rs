@@ -122,7 +122,8 @@ fn a_trace_is_short_in_windows_however_long_it_is() {
         // The log of a day ends a little before midnight.
         (day - 400, "1m", None),
     ] {
-        let rows: String = (0..=400).map(|i| format!("{},c{}\n", i * (seconds / 400), i % 150)).collect();
+        let rows =
+            (0..=400).map(|i| format!("{},c{}\n", i * (seconds / 400), i % 150)).collect::<Vec<String>>().concat();
         let (unfit, found) = severity(&rows, window, "short");
         assert_eq!(found.as_deref(), expected, "{seconds} s in windows of {window}");
         assert_eq!(unfit, expected == Some("unfit"), "{seconds} s in windows of {window}");

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ratelimit_core::{Policy, Rule};
+use ratelimit_core::{Policy, Quota, Rule};
 
 use super::{Answer, Check, Promise, Recommendation, share};
 use crate::error::{Error, Result};
@@ -260,15 +260,16 @@ fn levels(it: &Recommendation) -> Vec<Vec<String>> {
 
 /// Why a row may keep more clients at a lower rate: each has two numbers, and only together they are a price.
 fn knees(it: &Recommendation) -> Option<&'static str> {
-    let limits: Option<Vec<u64>> = it.levels.iter().map(|level| level.policy.parse().ok().and_then(rate)).collect();
+    let limits: Option<Vec<u64>> = it.levels.iter().map(|level| rate(&level.policy)).collect();
     limits.filter(|limits| !limits.is_sorted()).map(|_| {
         "each row is the knee of its own curve of rates and bursts: a lower rate comes with a larger burst; most ever is \
          the price of both"
     })
 }
 
-fn rate(policy: Policy) -> Option<u64> {
-    policy.rules().first().and_then(Rule::quota).map(|quota| quota.limit())
+fn rate(policy: &str) -> Option<u64> {
+    let policy: Policy = policy.parse().ok()?;
+    policy.rules().first().and_then(Rule::quota).map(Quota::limit)
 }
 
 fn one_line(text: &str) -> String {
