@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use ratelimit_core::{Algorithm, Decision, Nanos, Policy};
+use ratelimit_core::{Algorithm, Decision, Nanos, Policy, Rule};
 use redis::{Cmd, ErrorKind, RedisError, RedisResult, ServerErrorKind, Value};
 
 use super::error::{BuildError, SharedError};
@@ -13,13 +13,17 @@ use super::exact::{LARGEST_COST, exact};
 use super::key::{Prefix, rule_name};
 use super::link::{Connection, Link};
 use super::script::{Action, Call, Script, Time};
+use crate::lease::{Grant, Slice};
 
 /// What is asked of one client.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ask<'a> {
     pub(crate) client: &'a [u8],
     pub(crate) action: Action,
+    /// Of a take, the most that is taken.
     pub(crate) cost: u64,
+    /// For a take.
+    pub(crate) slice: Option<Slice>,
     /// For a script that takes the time, in microseconds.
     pub(crate) now_micros: Option<u64>,
 }
@@ -32,6 +36,8 @@ pub(crate) struct Caller {
     rule_names: Vec<String>,
     prefix: Prefix,
     capacity: u64,
+    /// The smallest burst of a token bucket.
+    burst: u64,
     timeout: Duration,
     most_calls: usize,
     calls: AtomicUsize,
@@ -59,6 +65,7 @@ impl Caller {
             rule_names: rules.iter().map(|(rule, _)| rule_name(rule)).collect(),
             prefix,
             capacity: policy.capacity(),
+            burst: smallest_burst(policy),
             timeout: bounds.timeout,
             most_calls: bounds.most_calls,
             calls: AtomicUsize::new(0),
@@ -76,9 +83,18 @@ impl Caller {
         }
     }
 
-    /// The largest cost that can ever pass.
-    pub(crate) fn capacity(&self) -> u64 {
-        self.capacity
+    /// What is known without asking about a take, and otherwise the slice without what could never be there.
+    pub(crate) fn possible(&self, slice: Slice) -> Result<Slice, Grant> {
+        let most = slice.most.max(slice.least).min(self.capacity);
+        let capacity = self.capacity.min(self.burst.saturating_sub(slice.keep));
+        if slice.least > capacity {
+            return Err(Grant { units: 0, decision: Decision::Never { capacity } });
+        }
+        if let Some(decision) = self.known(most) {
+            return Err(Grant { units: most, decision });
+        }
+        let most = most.min(capacity);
+        Ok(Slice { least: slice.least.max(1).min(most), most, keep: slice.keep })
     }
 
     /// Whether there is nothing to record.
@@ -95,6 +111,7 @@ impl Caller {
             keys: &self.keys(ask.client),
             action: ask.action,
             cost: ask.cost.min(LARGEST_COST),
+            slice: ask.slice,
             now_micros: ask.now_micros,
         };
         form(&self.script, &call)
@@ -163,6 +180,11 @@ impl Caller {
         }
         result.unwrap_or(Err(SharedError::Timeout { after: self.timeout }))
     }
+}
+
+fn smallest_burst(policy: &Policy) -> u64 {
+    let bursts = policy.rules().iter().filter(|rule| matches!(rule, Rule::TokenBucket(_))).filter_map(Rule::burst);
+    bursts.min().unwrap_or(u64::MAX)
 }
 
 fn is_unknown_script(error: &RedisError) -> bool {
