@@ -38,4 +38,16 @@ impl<L: Lender + 'static, C: Clock + 'static> Backend for Leased<L, C> {
         let (limiter, key) = (self.clone(), key.to_vec());
         Box::pin(async move { Leased::reset(&limiter, &key).await })
     }
+
+    fn is_down(error: &Self::Error) -> bool {
+        match error {
+            LeaseError::Lender(error) => L::is_down(error),
+            LeaseError::Timeout { .. } => true,
+            LeaseError::Busy { .. } => false,
+        }
+    }
+
+    fn part(&self, key: &[u8]) -> u8 {
+        self.inner.lender.part(key)
+    }
 }

@@ -10,7 +10,7 @@ use redis::{Cmd, ErrorKind, RedisError, RedisResult, ServerErrorKind, Value};
 
 use super::error::{BuildError, SharedError};
 use super::exact::{LARGEST_COST, exact};
-use super::key::{Prefix, rule_name};
+use super::key::{Prefix, rule_name, slot};
 use super::link::{Connection, Link};
 use super::script::{Action, Call, Script, Time};
 use crate::lease::{Grant, Slice};
@@ -95,6 +95,12 @@ impl Caller {
         }
         let most = most.min(capacity);
         Ok(Slice { least: slice.least.max(1).min(most), most, keep: slice.keep })
+    }
+
+    /// Which 64th of the slots the client lies in: on a cluster neighbours mostly share a node, and nodes fail alone.
+    pub(crate) fn part(&self, client: &[u8]) -> u8 {
+        // Below 64, since there are 2^14 slots.
+        if self.link.is_cluster() { (slot(&self.prefix, client) >> 8) as u8 } else { 0 }
     }
 
     /// Whether there is nothing to record.

@@ -208,4 +208,12 @@ impl Backend for SharedLimiter {
         let (limiter, key) = (self.clone(), key.to_vec());
         Box::pin(async move { SharedLimiter::reset(&limiter, key).await })
     }
+
+    fn is_down(error: &SharedError) -> bool {
+        error.is_down()
+    }
+
+    fn part(&self, key: &[u8]) -> u8 {
+        self.caller.part(key)
+    }
 }

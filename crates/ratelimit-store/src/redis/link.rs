@@ -126,6 +126,10 @@ impl Link {
         Arc::new(Link { target, state: Mutex::new(state), changes: watch::Sender::new(0) })
     }
 
+    pub(crate) fn is_cluster(&self) -> bool {
+        !matches!(self.target, Target::Single(_))
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
