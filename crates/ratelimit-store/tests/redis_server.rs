@@ -229,6 +229,34 @@ fn a_flushed_script_is_sent_again_on_every_call() {
     });
 }
 
+/// The first of a batch that meets a server without the script brings it along, and no other does.
+#[test]
+#[ignore = "needs redis-server"]
+fn a_flushed_script_is_sent_once_for_a_batch() {
+    let server = Server::start(&[]);
+    let received = || -> u64 {
+        let stats: String = redis::cmd("INFO").arg("stats").query(&mut server.admin()).unwrap();
+        let bytes = stats.lines().find_map(|line| line.strip_prefix("total_net_input_bytes:")).unwrap();
+        bytes.trim().parse().unwrap()
+    };
+    run(async {
+        let limiter = server.shared("token-bucket:1000000/1h");
+        let batch = vec![("a", 1); 2000];
+        limiter.check_many(&batch).await;
+        let mut sent = Vec::new();
+        for flush in [false, true] {
+            if flush {
+                redis::cmd("SCRIPT").arg("FLUSH").exec(&mut server.admin()).unwrap();
+            }
+            let before = received();
+            assert!(limiter.check_many(&batch).await.iter().all(Result::is_ok));
+            sent.push(received() - before);
+        }
+        // Once for nothing, once again, and the text of some kilobytes.
+        assert!(sent[1] < 2 * sent[0] + 20_000, "{sent:?}");
+    });
+}
+
 #[test]
 #[ignore = "needs redis-server"]
 fn a_batch_is_one_round_trip_in_order() {

@@ -31,16 +31,16 @@ pub(crate) struct Ask<'a> {
 /// The policy as its script knows it, and the way to the server.
 #[derive(Debug)]
 pub(crate) struct Caller {
-    link: Arc<Link>,
+    pub(super) link: Arc<Link>,
     script: Script,
     rule_names: Vec<String>,
     prefix: Prefix,
     capacity: u64,
     /// The smallest burst of a token bucket.
     burst: u64,
-    timeout: Duration,
-    most_calls: usize,
-    calls: AtomicUsize,
+    pub(super) timeout: Duration,
+    pub(super) most_calls: usize,
+    pub(super) calls: AtomicUsize,
 }
 
 /// What bounds the calls.
@@ -100,7 +100,11 @@ impl Caller {
     /// Which 64th of the slots the client lies in: on a cluster neighbours mostly share a node, and nodes fail alone.
     pub(crate) fn part(&self, client: &[u8]) -> u8 {
         // Below 64, since there are 2^14 slots.
-        if self.link.is_cluster() { (slot(&self.prefix, client) >> 8) as u8 } else { 0 }
+        if self.is_cluster() { (slot(&self.prefix, client) >> 8) as u8 } else { 0 }
+    }
+
+    pub(crate) fn is_cluster(&self) -> bool {
+        self.link.is_cluster()
     }
 
     /// Whether there is nothing to record.
@@ -112,7 +116,7 @@ impl Caller {
         self.rule_names.iter().map(|rule| self.prefix.key(client, rule)).collect()
     }
 
-    fn command(&self, ask: &Ask<'_>, form: impl Fn(&Script, &Call<'_>) -> Cmd) -> Cmd {
+    pub(super) fn command(&self, ask: &Ask<'_>, form: impl Fn(&Script, &Call<'_>) -> Cmd) -> Cmd {
         let call = Call {
             keys: &self.keys(ask.client),
             action: ask.action,
@@ -128,24 +132,6 @@ impl Caller {
         self.bounded(1, async |mut connection| match connection.call(&self.command(&ask, Script::by_name)).await {
             Err(error) if is_unknown_script(&error) => connection.call(&self.command(&ask, Script::by_text)).await,
             other => other,
-        })
-        .await
-    }
-
-    /// The script's answers, in one round trip; two when the server did not know the script.
-    pub(crate) async fn ask_all(&self, asks: &[Ask<'_>]) -> Result<Vec<RedisResult<Value>>, SharedError> {
-        self.bounded(asks.len(), async |mut connection| {
-            let by_name: Vec<Cmd> = asks.iter().map(|ask| self.command(ask, Script::by_name)).collect();
-            let mut answers = connection.call_all(&by_name).await?;
-            let unknown: Vec<usize> =
-                (0..answers.len()).filter(|&i| matches!(&answers[i], Err(error) if is_unknown_script(error))).collect();
-            if !unknown.is_empty() {
-                let by_text: Vec<Cmd> = unknown.iter().map(|&i| self.command(&asks[i], Script::by_text)).collect();
-                for (i, answer) in unknown.into_iter().zip(connection.call_all(&by_text).await?) {
-                    answers[i] = answer;
-                }
-            }
-            Ok(answers)
         })
         .await
     }
@@ -193,18 +179,18 @@ fn smallest_burst(policy: &Policy) -> u64 {
     bursts.min().unwrap_or(u64::MAX)
 }
 
-fn is_unknown_script(error: &RedisError) -> bool {
+pub(super) fn is_unknown_script(error: &RedisError) -> bool {
     error.kind() == ErrorKind::Server(ServerErrorKind::NoScript)
 }
 
 /// Room for calls that wait; given back when dropped.
-struct Place<'a> {
+pub(super) struct Place<'a> {
     calls: &'a AtomicUsize,
     taken: usize,
 }
 
 impl<'a> Place<'a> {
-    fn take(calls: &'a AtomicUsize, wanted: usize, most: usize) -> Result<Self, SharedError> {
+    pub(super) fn take(calls: &'a AtomicUsize, wanted: usize, most: usize) -> Result<Self, SharedError> {
         let place = Place { calls, taken: wanted };
         // At most `most` others wait, so the sum stays far from overflow; a batch larger than `most` is let in alone.
         let before = calls.fetch_add(wanted, Ordering::Relaxed);

@@ -128,17 +128,12 @@ impl SharedLimiter {
                 now_micros: None,
             })
             .collect();
-        let asked = if asks.is_empty() { Ok(Vec::new()) } else { self.caller.ask_all(&asks).await };
-        let mut asked = asked.map(Vec::into_iter);
-        let next = |asked: &mut Result<_, SharedError>| match asked {
-            Ok(answers) => match Iterator::next(answers) {
-                Some(Ok(value)) => reply::decision(&value, Waits::Ticks).map(|grant| grant.decision),
-                Some(Err(error)) => Err(SharedError::from_redis(error)),
-                None => Err(SharedError::Reply { found: "fewer answers than requests".into() }),
-            },
-            Err(error) => Err(error.clone()),
+        let mut asked = if asks.is_empty() { Vec::new() } else { self.caller.ask_all(&asks).await }.into_iter();
+        let mut next = || match asked.next() {
+            Some(answer) => reply::decision(&answer?, Waits::Ticks).map(|grant| grant.decision),
+            None => Err(SharedError::Reply { found: "fewer answers than requests".into() }),
         };
-        requests.iter().map(|(_, cost)| self.caller.known(*cost).map_or_else(|| next(&mut asked), Ok)).collect()
+        requests.iter().map(|(_, cost)| self.caller.known(*cost).map_or_else(&mut next, Ok)).collect()
     }
 
     /// Charges as many units of the slice as there is room for, and says how many; none where there is room for fewer than

@@ -105,11 +105,11 @@ impl ReplayLimiter {
                 now_micros: Some(micros(request.now)?),
             });
         }
-        let mut asked = if asks.is_empty() { Vec::new() } else { self.caller.ask_all(&asks).await? }.into_iter();
+        let mut asked = if asks.is_empty() { Vec::new() } else { self.caller.ask_all(&asks).await }.into_iter();
         let decide = |request: &Request<'_>| match self.caller.known(request.cost) {
             Some(known) => Ok(known),
             None => match asked.next() {
-                Some(answer) => Ok(reply::decision(&answer.map_err(SharedError::from_redis)?, Waits::Nanos)?.decision),
+                Some(answer) => Ok(reply::decision(&answer?, Waits::Nanos)?.decision),
                 None => Err(SharedError::Reply { found: "fewer answers than requests".into() }),
             },
         };
