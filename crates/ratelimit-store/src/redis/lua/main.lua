@@ -15,6 +15,11 @@ local action, cost = ARGV[1], tonumber(ARGV[2])
 local rules = #KEYS
 
 if action == 'refund' then
+  -- A key that is none of ours fails here, before any other has changed.
+  for i = 1, rules > 1 and rules or 0 do
+    local p = 4 * i
+    kinds[ARGV[p - 1]].open(KEYS[i], tonumber(ARGV[p]), tonumber(ARGV[p + 1]), tonumber(ARGV[p + 2]))
+  end
   for i = 1, rules do
     local p = 4 * i
     kinds[ARGV[p - 1]].refund(KEYS[i], cost, tonumber(ARGV[p]), tonumber(ARGV[p + 1]), tonumber(ARGV[p + 2]))
