@@ -11,7 +11,7 @@ use ratelimit_store::{Fallback, Source};
 use redis_common::cluster::Cluster;
 use redis_common::faults::FAILOVER;
 use redis_common::load::BOUND;
-use redis_common::{hang_up, patient, policy, run};
+use redis_common::{Server, hang_up, patient, policy, run};
 
 /// Long enough for a busy machine to answer, short enough to wait for a node that does not.
 const QUICK: Duration = Duration::from_millis(500);
@@ -95,6 +95,27 @@ fn a_slot_that_moves_is_followed() {
         assert!(limiter.check("a").await.unwrap().is_allowed());
         assert!(!limiter.check("a").await.unwrap().is_allowed(), "5 were there");
     });
+}
+
+/// The parts of a client's quota lie on several nodes, and are never more than the whole.
+#[test]
+#[ignore = "needs redis-server"]
+fn a_split_quota_lies_on_several_nodes() {
+    let cluster = Cluster::start();
+    let urls = cluster.urls();
+    let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+    run(async {
+        let split = patient("fixed-window:240/1d").connect_cluster_split(&urls, 12).unwrap();
+        let mut admitted = 0;
+        for _ in 0..400 {
+            admitted += u32::from(split.check_n(b"hot", 1).await.unwrap().is_allowed());
+        }
+        assert_eq!(admitted, 240);
+    });
+    let keys = |node: &Server| -> usize { redis::cmd("DBSIZE").query(&mut node.admin()).unwrap() };
+    let keys: Vec<usize> = cluster.nodes[..3].iter().map(keys).collect();
+    assert_eq!(keys.iter().sum::<usize>(), 12);
+    assert!(keys.iter().filter(|&&keys| keys > 0).count() >= 2, "{keys:?}");
 }
 
 /// A node that does not answer costs its own clients the answer, and no others.

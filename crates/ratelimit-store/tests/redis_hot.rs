@@ -6,9 +6,10 @@ mod redis_common;
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use ratelimit_store::redis::{BuildError, SharedLimiter};
+use ratelimit_core::Decision;
+use ratelimit_store::redis::{BuildError, SharedError, SharedLimiter};
 use ratelimit_store::{Fallback, Leased, Source};
-use redis_common::{PATIENCE, Server, patient, policy, run};
+use redis_common::{PATIENCE, Server, patient, policy, proxy, run};
 
 const POLICY: &str = "token-bucket:2000/1s";
 
@@ -135,6 +136,58 @@ fn leases_and_a_fallback_go_together() {
             local += u32::from(answer.source == Source::Local && answer.decision.is_allowed());
         }
         assert!((30..=50).contains(&local), "{local} admitted by this server's half");
+    });
+}
+
+/// Two parts are asked within the timeout of one call.
+#[test]
+#[ignore = "needs redis-server"]
+fn a_split_quota_takes_no_longer_than_one_call() {
+    let server = Server::start(&[]);
+    run(async {
+        // A reply takes less than the timeout, two take more.
+        let port = proxy::slow(server.port(), Duration::from_millis(600)).await;
+        let split = SharedLimiter::builder(policy("fixed-window:2/1d"))
+            .timeout(Duration::from_secs(1))
+            .connect_split(&format!("redis://127.0.0.1:{port}"), 2)
+            .unwrap();
+        // It connects in the background of calls that time out.
+        let allowed = |answer: Result<Decision, SharedError>| answer.is_ok_and(|decision| decision.is_allowed());
+        let deadline = Instant::now() + PATIENCE;
+        while !allowed(split.peek(b"a", 1).await) {
+            assert!(Instant::now() < deadline, "it connects");
+        }
+        let direct = patient("fixed-window:2/1d").connect_split(&server.url(), 2).unwrap();
+        for _ in 0..4 {
+            let _full = direct.check_n(b"a", 1).await;
+        }
+        let begun = Instant::now();
+        assert!(matches!(split.check_n(b"a", 1).await, Err(SharedError::Timeout { .. })));
+        assert!(begun.elapsed() < Duration::from_millis(1400), "{:?}", begun.elapsed());
+    });
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn a_split_quota_is_a_backend() {
+    let server = Server::start(&[]);
+    run(async {
+        let split = patient("fixed-window:4/1d").connect_split(&server.url(), 2).unwrap();
+        let limiter = Fallback::builder(split, policy("fixed-window:4/1d")).build();
+        let mut admitted = 0;
+        for _ in 0..9 {
+            let answer = limiter.check(b"a").await;
+            assert_eq!(answer.source, Source::Shared);
+            admitted += u32::from(answer.decision.is_allowed());
+        }
+        assert_eq!(admitted, 4);
+        assert!(limiter.refund(b"a", 1, Source::Shared).await);
+        assert!(limiter.peek(b"a", 1).await.decision.is_allowed());
+        assert_eq!(limiter.charge(b"a", 9).await, Source::Shared);
+        assert_eq!(limiter.charge(b"a", 9).await, Source::Shared);
+        assert!(!limiter.peek(b"a", 1).await.decision.is_allowed());
+        assert_eq!(limiter.reset(b"a").await, Source::Shared);
+        assert!(limiter.check(b"a").await.decision.is_allowed());
     });
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ratelimit_core::{Decision, Policy};
 
@@ -60,6 +61,11 @@ impl SharedLimiter {
     /// The policy.
     pub fn policy(&self) -> Policy {
         self.policy
+    }
+
+    /// How long a call may take as a whole.
+    pub(super) fn timeout(&self) -> Duration {
+        self.caller.timeout
     }
 
     /// Decides one request of cost 1 by the client `key`, and charges it if it is allowed.
@@ -152,7 +158,7 @@ impl SharedLimiter {
         reply::decision(&self.caller.ask(ask).await?, Waits::Ticks)
     }
 
-    async fn decide(&self, client: &[u8], action: Action, cost: u64) -> Result<Decision, SharedError> {
+    pub(super) async fn decide(&self, client: &[u8], action: Action, cost: u64) -> Result<Decision, SharedError> {
         if let Some(known) = self.caller.known(cost) {
             return Ok(known);
         }
