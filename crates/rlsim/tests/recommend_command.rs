@@ -70,7 +70,7 @@ fn every_promise_has_its_option() {
         (&["--service-at-most", "10/1s"], "Recommended for all clients together: "),
         (&["--attack", "30000s..30100s"], "requests in the interval of the attack it refuses"),
         (&["--algorithm", "sliding-log", "--window", "1h"], "Recommended for each client: sliding-log:"),
-        (&["--fit", "100%"], "confirmed by nothing unseen"),
+        (&["--fit", "100%"], "nothing unseen confirms it"),
     ] {
         let said = text(&rlsim(folder.path(), &[&["recommend", "--trace", "t.csv"], promise].concat()));
         assert!(said.contains(expected), "{promise:?}: {said}");
@@ -100,9 +100,9 @@ fn a_newcomer_gets_a_defended_limit_with_two_commands() {
     assert!(inspected.contains("usable for choosing a limit, with 1 warning"), "{inspected}");
     let said = text(&rlsim(Path::new("."), &["recommend", "--trace", &path]));
     for expected in [
-        "Recommended for each client: token-bucket:69/1m,burst=13\n",
+        "Recommended for each client: token-bucket:69/1m,burst=13 (69 per minute, and 13 at once)\n",
         "The promise: at most 0.1 % of the clients are ever limited.\n",
-        "does not hold on the rest (3000 requests, 573 clients, 25 h): 1 of 573 clients limited, none allowed.\n",
+        "which fails on the rest (3000 requests, 573 clients, 25 h): 1 of 573 clients limited, where none may be.\n",
         "On the whole trace it refuses 0.34 % of the requests (34 of 10 000) and limits 1 of 1753 clients.\n",
         "Whatever comes, a client gets at most 81 units through in any 60 s; here it was 79.\n",
         "warning: 99 % of the requests fall into minute 5 of the hour",

@@ -216,7 +216,7 @@ fn an_answer_that_does_not_hold_on_the_rest_says_so() {
         assert!(answer.measured.limited <= 1, "the refit on all of the trace keeps the promise there: {answer:?}");
         assert_ne!(answer.policy, answer.fitted);
     }
-    assert!(text(&found).contains("confirmed by nothing unseen"), "{}", text(&found));
+    assert!(text(&found).contains("nothing unseen confirms it"), "{}", text(&found));
     let whole = advised(&trace, Promise::LimitedClients { millionths: 10_000 }, MINUTE, 1_000_000, 1);
     assert!(whole.split.rest.is_none() && whole.answers.iter().all(|answer| answer.check.is_none()));
 }

@@ -77,13 +77,17 @@ pub(super) fn plot(plot: &Plot) -> Result<String> {
     }
     let (x, y) = (LogScale::new(plot.x.ends, (LEFT, RIGHT)), LogScale::new(plot.y.ends, (bottom, top)));
     axes(&mut canvas, plot, x, y)?;
-    if let Some((level, name)) = &plot.level {
+    if let Some((level, _)) = &plot.level {
         canvas.line(vec![(LEFT, y.at(*level)), (RIGHT, y.at(*level))], 12, Ink::Limit)?;
-        canvas.text(name, (LEFT + 60, y.at(*level) - 50), Anchor::Start, Type::QUIET)?;
     }
     for curve in &plot.curves {
         let points = curve.points.iter().map(|&(a, b)| (x.at(a), y.at(b))).collect();
         canvas.line(points, if curve.ink == Ink::Asked { 40 } else { 22 }, curve.ink)?;
+    }
+    if let Some((level, name)) = &plot.level {
+        // At the end where falling curves are far below, and on top of those that are not.
+        let rimmed = Type { ink: Ink::Rimmed, ..Type::LABEL };
+        canvas.text(name, (RIGHT - 60, y.at(*level) - 50), Anchor::End, rimmed)?;
     }
     names(&mut canvas, plot, x, y, (top, bottom))?;
     for (a, b, name) in &plot.marks {

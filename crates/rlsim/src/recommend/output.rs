@@ -6,7 +6,8 @@ use super::{Answer, Check, Promise, Recommendation, share};
 use crate::error::{Error, Result};
 use crate::inspect::text::aligned;
 use crate::inspect::{Severity, moment, percent};
-use crate::report::{count, duration, shell};
+use crate::report::{count, duration, quota, shell};
+use ratelimit_core::{Algorithm, Rule};
 
 /// The recommendation as plain text.
 pub fn text(it: &Recommendation) -> String {
@@ -15,6 +16,12 @@ pub fn text(it: &Recommendation) -> String {
         let _ = writeln!(text, "{sentence}");
     }
     let _ = writeln!(text, "\n{}", aligned(&answers(it)).trim_end());
+    let _ = writeln!(
+        text,
+        "* recommended; most seen, most ever: units of {} in any {}, here and under the worst traffic",
+        if it.by == "global" { "all clients" } else { "one client" },
+        duration(it.window_ns)
+    );
     if !it.levels.is_empty() {
         let _ = writeln!(text, "\n{}", aligned(&levels(it)).trim_end());
     }
@@ -63,7 +70,7 @@ pub(crate) fn sentences(it: &Recommendation) -> Vec<String> {
     let Some(answer) = it.answers.get(it.recommended) else { return Vec::new() };
     let whose = if it.by == "global" { "all clients together" } else { "each client" };
     let mut sentences = vec![
-        format!("Recommended for {whose}: {}", answer.policy),
+        format!("Recommended for {whose}: {}{}", answer.policy, in_words(answer)),
         format!("The promise: {}.", it.promise.words()),
         format!("{}.", fitted(it, answer)),
     ];
@@ -89,6 +96,19 @@ pub(crate) fn sentences(it: &Recommendation) -> Vec<String> {
     sentences
 }
 
+/// The policy as one would say it.
+fn in_words(answer: &Answer) -> String {
+    let Ok(policy) = answer.policy.parse::<ratelimit_core::Policy>() else { return String::new() };
+    let [rule] = policy.rules() else { return String::new() };
+    let Some(limit) = rule.quota() else { return String::new() };
+    let rate = quota(limit.limit(), limit.window().get());
+    match rule {
+        Rule::TokenBucket(bucket) => format!(" ({rate}, and {} at once)", count(bucket.capacity())),
+        Rule::LeakyBucket(bucket) => format!(" ({rate}, with a queue of {})", count(bucket.capacity())),
+        _ => format!(" ({rate})"),
+    }
+}
+
 /// How it was found, and whether it holds on what it was not fitted on.
 fn fitted(it: &Recommendation, answer: &Answer) -> String {
     let size = |extent: &super::Extent| {
@@ -107,14 +127,14 @@ fn fitted(it: &Recommendation, answer: &Answer) -> String {
             )
         }
         (Some(check), Some(rest), Some(at)) => format!(
-            "Fitted on the whole trace, and confirmed by nothing unseen: the fit to the part before {} ({first}), {}, does not \
-             hold on the rest ({}): {}",
+            "Fitted on the whole trace, so nothing unseen confirms it. Fitted on the part before {} alone ({first}), it would be \
+             {}, which fails on the rest ({}): {}",
             moment(at),
             answer.fitted,
             size(rest),
             outcome(it, check)
         ),
-        _ => format!("Fitted on the whole trace ({first}), and confirmed by nothing unseen"),
+        _ => format!("Fitted on the whole trace ({first}), so nothing unseen confirms it"),
     }
 }
 
@@ -127,12 +147,11 @@ fn outcome(it: &Recommendation, check: &Check) -> String {
             count(check.offered)
         );
     }
-    format!(
-        "{} of {} clients limited, {} allowed",
-        count(check.limited),
-        count(check.clients),
-        if check.may_be_limited == 0 { "none".into() } else { count(check.may_be_limited) }
-    )
+    let most = match check.may_be_limited {
+        0 => "where none may be".to_owned(),
+        most => format!("where {} may be", count(most)),
+    };
+    format!("{} of {} clients limited, {most}", count(check.limited), count(check.clients))
 }
 
 fn attack(answer: &Answer) -> String {
