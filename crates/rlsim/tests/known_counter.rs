@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 
 use generate_common::generated_trace;
 use rlsim::compare::Comparison;
-use rlsim::metrics::PolicyNumbers;
+use rlsim::metrics::{Depth, PolicyNumbers};
 use rlsim::replay::{By, NamedPolicy};
 
 /// Named seeds, so that the means below are the same everywhere.
@@ -22,7 +22,7 @@ fn log_and_counter(generate: &str) -> [PolicyNumbers; 2] {
         policies: policies.to_vec(),
         by: By::Client,
         threads: NonZeroUsize::MIN,
-        details: false,
+        depth: Depth::Everything,
         command: Vec::new(),
     };
     let report = comparison.run(&generated_trace(generate));

@@ -70,7 +70,7 @@ fn every_promise_has_its_option() {
         (&["--service-at-most", "10/1s"], "Recommended for all clients together: "),
         (&["--attack", "30000s..30100s"], "requests in the interval of the attack it refuses"),
         (&["--algorithm", "sliding-log", "--window", "1h"], "Recommended for each client: sliding-log:"),
-        (&["--fit", "100%"], "nothing unseen confirms it"),
+        (&["--fit", "100%"], "confirmed by nothing unseen"),
     ] {
         let said = text(&rlsim(folder.path(), &[&["recommend", "--trace", "t.csv"], promise].concat()));
         assert!(said.contains(expected), "{promise:?}: {said}");
@@ -92,6 +92,48 @@ fn every_promise_has_its_option() {
     }
 }
 
+/// Every trace there is: a promise is never said to hold where the whole trace breaks it.
+#[test]
+fn no_real_trace_gets_a_false_promise() {
+    for name in [
+        "apache_combined.log",
+        "aws_cloudtrail_stratus.json",
+        "iis_w3c.log",
+        "nginx_rotated.log.2",
+        "page_load.har",
+        "taurus_jmeter.jtl.csv",
+    ] {
+        let Some(path) = shared(name) else { continue };
+        let path = path.display().to_string();
+        for (share, millionths) in [("0%", 0), ("0.1%", 1_000)] {
+            for window in ["1m", "100d"] {
+                let words = ["recommend", "--trace", &path, "--limited-clients", share, "--window", window];
+                let said = text(&rlsim(Path::new("."), &[&words[..], &["--export", "-"]].concat()));
+                let json: serde_json::Value = serde_json::from_str(&said).expect("JSON");
+                for answer in json["answers"].as_array().expect("answers") {
+                    let number = |key: &str| answer["measured"][key].as_u64().expect("a number");
+                    let may_be = number("clients") * millionths / 1_000_000;
+                    assert!(number("limited") <= may_be, "{name} {share} {window}: {answer}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_policy_file_carries_the_warnings() {
+    let Some(path) = shared("apache_combined.log") else { return };
+    let path = path.display().to_string();
+    let written = text(&rlsim(Path::new("."), &["recommend", "--trace", &path, "--export", "toml:-"]));
+    for expected in [
+        "# warning: 99 % of the requests fall into minute 5 of the hour, in each of 84 hours with any",
+        "may be up to 60 times too high",
+        "confirmed by nothing unseen",
+    ] {
+        assert!(written.contains(expected), "{expected}: {written}");
+    }
+}
+
 #[test]
 fn a_newcomer_gets_a_defended_limit_with_two_commands() {
     let Some(path) = shared("apache_combined.log") else { return };
@@ -100,9 +142,9 @@ fn a_newcomer_gets_a_defended_limit_with_two_commands() {
     assert!(inspected.contains("usable for choosing a limit, with 1 warning"), "{inspected}");
     let said = text(&rlsim(Path::new("."), &["recommend", "--trace", &path]));
     for expected in [
-        "Recommended for each client: token-bucket:69/1m,burst=13 (69 per minute, and 13 at once)\n",
+        "Recommended for each client: token-bucket:69/1m,burst=13\n",
         "The promise: at most 0.1 % of the clients are ever limited.\n",
-        "which fails on the rest (3000 requests, 573 clients, 25 h): 1 of 573 clients limited, where none may be.\n",
+        "does not hold on the rest (3000 requests, 573 clients, 25 h): 1 of 573 clients limited, none allowed.\n",
         "On the whole trace it refuses 0.34 % of the requests (34 of 10 000) and limits 1 of 1753 clients.\n",
         "Whatever comes, a client gets at most 81 units through in any 60 s; here it was 79.\n",
         "warning: 99 % of the requests fall into minute 5 of the hour",

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ratelimit_core::Quota;
+use serde::Deserialize;
 
 use super::inspect::InspectArgs;
 use super::recommend::RecommendArgs;
@@ -15,9 +16,16 @@ use crate::sim::cluster::ClusterArgs;
 use crate::sim::storm::StormArgs;
 use crate::trace::TraceArgs;
 
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  failed: a file, a column, the trace, or a path that cannot be written
+  2  a mistake on the command line: an option, a limit, the text of a policy
+  3  an --assert did not hold";
+
 /// Replay traffic through every rate-limiting algorithm, and see what each would have allowed and rejected
 #[derive(Debug, Parser)]
-#[command(name = "rlsim", version, about, max_term_width = 120)]
+#[command(name = "rlsim", version, about, max_term_width = 120, after_help = EXIT_CODES)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -67,7 +75,8 @@ pub struct NotBuilt {
 }
 
 /// What is limited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ByArg {
     /// Each client on its own
     Client,
@@ -123,15 +132,19 @@ pub struct CompareArgs {
     /// The policies.
     #[command(flatten)]
     pub policies: PolicyArgs,
-    /// What is limited
-    #[arg(long, value_enum, default_value = "client")]
-    pub by: ByArg,
+    /// What is limited [default: client, or what a file of --policies says]
+    #[arg(long, value_enum)]
+    pub by: Option<ByArg>,
     /// What decides
     #[arg(long, value_enum, default_value = "flat")]
     pub engine: EngineArg,
     /// The server of --engine redis
     #[arg(long, value_name = "URL", default_value = "redis://127.0.0.1:6379")]
     pub redis: String,
+    /// Decide while reading, and keep no event: for sorted input of any length. The same numbers, but for those that need
+    /// all events at once, which are left out; no chart
+    #[arg(long, conflicts_with_all = ["engine", "redis"])]
+    pub stream: bool,
     /// Write a file too, its kind by its ending: .svg .png .html .json .csv .md, or by a word before it: csv:FILE, and
     /// for further charts envelope:FILE.svg raster:FILE.svg ranked:FILE.svg client:FILE.svg (or .png); `-` is stdout
     /// instead of the table, JSON unless a word says otherwise, as in `csv:-`; repeatable
@@ -166,7 +179,8 @@ pub struct PolicyArgs {
     /// with a name before it as in login=token-bucket:5/1m; repeatable
     #[arg(long, value_name = "POLICY")]
     pub policy: Vec<String>,
-    /// Compare the policies of a TOML file: [[policy]] tables with `policy` and, if wanted, `name`; repeatable
+    /// Compare the policies of a TOML file: [[policy]] tables with `policy` and, if wanted, `name`, and before them, if
+    /// wanted, by = "global"; `-` is standard input; repeatable
     #[arg(long, value_name = "FILE")]
     pub policies: Vec<PathBuf>,
 }

@@ -16,7 +16,7 @@ use crate::generate::units::Span;
 use crate::recommend::promise::{Interval, parse_percentile, parse_share};
 use crate::recommend::{self, Promise, Task};
 use crate::sweep::Algorithm;
-use crate::trace::{Trace, TraceArgs};
+use crate::trace::{Answers, Trace, TraceArgs};
 use crate::{chart, inspect as inspection};
 
 /// Options of `recommend`.
@@ -35,7 +35,7 @@ pub struct RecommendArgs {
     #[arg(long, value_enum, value_name = "NAME", value_delimiter = ',')]
     pub algorithm: Vec<Algorithm>,
     /// The first part of the events to fit on; the rest checks the answer. 100% checks nothing
-    #[arg(long, value_name = "SHARE", value_parser = parse_share, default_value = "70%")]
+    #[arg(long, value_name = "SHARE", value_parser = parse_fit, default_value = "70%")]
     pub fit: u64,
     /// Column that holds the status of the answer, by name or number, to see whether the trace is already limited
     /// [default: found by its usual names]
@@ -70,6 +70,13 @@ pub struct PromiseArgs {
     pub attack: Option<Interval>,
 }
 
+fn parse_fit(text: &str) -> std::result::Result<u64, String> {
+    match parse_share(text)? {
+        0 => Err("expected a part to fit on: more than 0%, such as 70%; 100% fits on the whole trace".into()),
+        share => Ok(share),
+    }
+}
+
 fn parse_quota(text: &str) -> std::result::Result<Quota, String> {
     text.parse().map_err(|error: ratelimit_core::PolicyError| format!("{error}; expected UNITS/WINDOW, such as 500/1s"))
 }
@@ -82,8 +89,10 @@ pub(super) fn run(args: RecommendArgs, words: &[OsString]) -> Result<()> {
     if window_ns == 0 {
         return Err(Error::usage("--window 0: expected at least 1 ns"));
     }
-    let (inputs, options) = args.trace.into_parts();
-    let trace = inspect::load(&inputs, options.clone())?;
+    let (inputs, mut options) = args.trace.into_parts();
+    let answers = Answers::from_arg(args.status_column.as_deref());
+    options.answers = answers.clone();
+    let trace = inspect::load(&inputs, options)?;
     for note in &trace.facts.notes {
         output::talk(&format!("note: {note}"));
     }
@@ -95,7 +104,7 @@ pub(super) fn run(args: RecommendArgs, words: &[OsString]) -> Result<()> {
         threads: args.threads.unwrap_or_else(cores),
         command: words::that_decide(words),
     };
-    let refused = inspection::refused(&inputs, &options, &trace, args.status_column.as_deref());
+    let refused = inspection::refused(&trace, &answers);
     let looked_at = inspection::inspect(&trace, window_ns, refused, Vec::new());
     let recommendation = recommend::recommend(&trace, &task, &looked_at)?;
     if !files.take_stdout() {

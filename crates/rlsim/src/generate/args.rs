@@ -13,6 +13,10 @@ use super::pattern::{Pattern, Period, Poisson};
 use super::random::Draws;
 use super::units::{Rate, Span};
 use crate::error::{Error, Result};
+use crate::report::count;
+
+/// Clients that may have a weight of their own: 80 MB, in about a second.
+const MOST_ZIPF_CLIENTS: u32 = 10_000_000;
 
 /// Make a trace: traffic of a named pattern, as CSV on standard output
 #[derive(Debug, Clone, Args)]
@@ -56,7 +60,7 @@ pub struct SourceArgs {
     #[arg(long, global = true, value_name = "RATE")]
     pub abuser: Option<Rate>,
     /// What client names start with
-    #[arg(long, global = true, default_value = "c")]
+    #[arg(long, global = true, default_value = "c", value_parser = parse_prefix)]
     pub prefix: String,
 }
 
@@ -157,6 +161,14 @@ impl SourceArgs {
                 "adversary sends single units, as often for each client: leave out --zipf and --cost",
             ));
         }
+        // By Zipf's law each client has a weight in memory, and by the law of the others none.
+        if self.zipf.is_some() && self.clients > MOST_ZIPF_CLIENTS {
+            return Err(Error::usage(format!(
+                "--clients {} with --zipf: expected at most {} clients; without --zipf there may be more",
+                self.clients,
+                count(MOST_ZIPF_CLIENTS.into())
+            )));
+        }
         Ok(())
     }
 
@@ -202,7 +214,12 @@ impl fmt::Display for SourceArgs {
         if let Some(rate) = self.abuser {
             write!(f, " --abuser {rate}")?;
         }
-        if self.prefix == "c" { Ok(()) } else { write!(f, " --prefix {}", self.prefix) }
+        match self.prefix.as_str() {
+            "c" => Ok(()),
+            // As a word of its own it would be taken for nothing, or for an option.
+            prefix if prefix.is_empty() || prefix.starts_with('-') => write!(f, " --prefix={prefix}"),
+            prefix => write!(f, " --prefix {prefix}"),
+        }
     }
 }
 
@@ -223,6 +240,15 @@ impl std::str::FromStr for Exponent {
         let thousandths = format!("{whole}{decimals:0<3}").parse().map_err(|_| wrong())?;
         if thousandths <= 10_000 { Ok(Exponent(thousandths)) } else { Err(wrong()) }
     }
+}
+
+/// What needs no quotes in CSV, nor on a command line.
+fn parse_prefix(text: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_alphanumeric() || "-_.:/@+".contains(c);
+    if text.chars().all(plain) {
+        return Ok(text.to_owned());
+    }
+    Err("expected letters, digits and - _ . : / @ + only".into())
 }
 
 fn parse_start(text: &str) -> Result<Span, String> {

@@ -53,6 +53,7 @@ pub(crate) fn report_in_parts(events: &[Event], policies: &[String], by_client: 
             end_ns: end,
             clients: u64::from(clients),
             by_client,
+            depth: crate::metrics::Depth::Everything,
             layout,
             envelope: envelope.clone(),
             raster: raster.clone(),

@@ -11,6 +11,7 @@ mod grouped;
 mod in_order;
 mod memory;
 mod named;
+mod online;
 mod outcome;
 
 pub use engine::{By, Observer, Replayed, replay};
@@ -18,4 +19,5 @@ pub use grouped::Grouped;
 pub use in_order::{Decider, replay_in_order};
 pub use memory::memory;
 pub use named::{NamedPolicy, default_policies, parse_named, unique_names};
+pub use online::{Lane, StreamObserver};
 pub use outcome::{CostColumn, History, Outcome, Subject, Verdict};

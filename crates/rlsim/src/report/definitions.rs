@@ -95,11 +95,15 @@ pub(super) const DEFINITIONS: [Definition; 21] = [
                   Percentiles by nearest rank over all admitted requests.",
         value: |p| {
             let delay = p.delay_ns?;
-            let part = |ns: u64| if ns == 0 { "0".to_string() } else { duration(ns) };
+            let part = |ns: Option<u64>| match ns {
+                None => "-".to_string(),
+                Some(0) => "0".to_string(),
+                Some(ns) => duration(ns),
+            };
             Some(if delay.max == 0 {
                 "0".into()
             } else {
-                format!("{} / {} / {}", part(delay.p50), part(delay.p99), part(delay.max))
+                format!("{} / {} / {}", part(delay.p50), part(delay.p99), part(Some(delay.max)))
             })
         },
     },

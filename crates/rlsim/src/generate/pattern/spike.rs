@@ -31,6 +31,15 @@ pub struct Spike {
 impl Spike {
     pub(super) fn instants(&self, period: Period, draws: Draws) -> Result<Instants> {
         let (Span(at), Span(length)) = (self.at, self.length);
+        let duration = period.end.saturating_sub(period.start);
+        if at > 0 && at >= duration {
+            return Err(Error::usage(format!(
+                "--at {}: the trace ends after {}, before the spike begins; expected a time before that, or a longer \
+                 --duration",
+                self.at,
+                Span(duration)
+            )));
+        }
         let end = at.checked_add(length).ok_or_else(|| {
             Error::usage(format!("--at {} --for {}: the spike ends after the end of time", self.at, self.length))
         })?;

@@ -30,7 +30,7 @@ pub struct StormArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "retry")]
     pub only: Vec<String>,
     /// Instead: the time to recover over load and length of the trigger, for the first variant
-    #[arg(long)]
+    #[arg(long, conflicts_with = "replicates")]
     pub heat_map: bool,
     /// The seed of every random choice
     #[arg(long, default_value_t = 1)]
