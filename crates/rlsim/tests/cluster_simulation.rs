@@ -89,6 +89,19 @@ proptest! {
         }
     }
 
+    /// A client that always meets the same server: nobody else knows anything of it.
+    #[test]
+    fn servers_that_share_no_client_are_exact(arrivals in traffic(), servers in 1..6usize, delay in 0..30 * MS) {
+        for policy in ["sliding-counter:20/1s", "token-bucket:20/1s,burst=7"] {
+            let mut cluster = cluster(servers, policy);
+            cluster.routing = Routing::Sticky;
+            cluster.delay = Delay::Random(delay);
+            for sharing in ["own-limit", "sync:50ms", "sync:1s"] {
+                prop_assert_eq!(outcome(&cluster, sharing, &arrivals).different, 0, "{} {}", policy, sharing);
+            }
+        }
+    }
+
     #[test]
     fn a_split_limit_never_exceeds_it(arrivals in traffic(), servers in 1..8usize) {
         for (policy, most) in [("sliding-log:20/1s", 20), ("fixed-window:20/1s", 40), ("token-bucket:20/1s,burst=7", 27)] {

@@ -47,8 +47,10 @@ fn common(report: &Report, measured: bool) -> Value {
             assert_eq!(policy[key].is_null(), !measured, "{key}: {policy}");
             policy[key] = Value::Null;
         }
-        assert!(measured || policy["over_limit_time"].is_null());
-        policy["over_limit_time"] = Value::Null;
+        for key in ["over_limit_time", "memory"] {
+            assert!(measured || policy[key].is_null());
+            policy[key] = Value::Null;
+        }
     }
     value
 }

@@ -12,6 +12,7 @@ use super::inspect::InspectArgs;
 use super::recommend::RecommendArgs;
 use super::sweep::SweepArgs;
 use crate::generate::GenerateArgs;
+use crate::generate::units::{parse_threads, whole};
 use crate::sim::cluster::ClusterArgs;
 use crate::sim::storm::StormArgs;
 use crate::trace::TraceArgs;
@@ -162,7 +163,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "EXPR")]
     pub assert: Vec<String>,
     /// Threads to use; the result does not depend on it [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_threads)]
     pub threads: Option<NonZeroUsize>,
 }
 
@@ -170,10 +171,10 @@ pub struct CompareArgs {
 #[derive(Debug, Args)]
 pub struct PolicyArgs {
     /// The quota of the five algorithms, as LIMIT/WINDOW: 100/1m, 5/10s, 1000/h, 3/250ms [default: 100/1m]
-    #[arg(long, value_name = "QUOTA", value_parser = parse_quota)]
+    #[arg(long, value_name = "QUOTA", value_parser = parse_quota, allow_hyphen_values = true)]
     pub limit: Option<Quota>,
     /// The burst of the token bucket, and the queue of the leaky bucket [default: the limit]
-    #[arg(long, value_name = "UNITS")]
+    #[arg(long, value_name = "UNITS", value_parser = parse_units, allow_hyphen_values = true)]
     pub burst: Option<u64>,
     /// Compare these policies instead of the five: NAME:LIMIT/WINDOW[,burst=B], joined by `+` where all must allow,
     /// with a name before it as in login=token-bucket:5/1m; repeatable
@@ -183,6 +184,11 @@ pub struct PolicyArgs {
     /// wanted, by = "global"; `-` is standard input; repeatable
     #[arg(long, value_name = "FILE")]
     pub policies: Vec<PathBuf>,
+}
+
+fn parse_units(text: &str) -> Result<u64, String> {
+    // What 0 means is said with the algorithm.
+    whole(text, 0, u64::MAX).map_err(|_| "expected a whole number of units, 1 or more".into())
 }
 
 fn parse_quota(text: &str) -> Result<Quota, String> {

@@ -60,6 +60,7 @@ fn file_without_option(error: &clap::Error, words: &[OsString]) -> Option<String
     let command = words.get(1)?.to_str()?;
     let reads = ["compare", "inspect", "sweep", "recommend", "cluster"].contains(&command);
     let typed = error.get(ContextKind::InvalidArg)?.to_string();
+    let reads = reads && !words.iter().any(|word| word == "--trace");
     (reads && error.kind() == ErrorKind::UnknownArgument && !typed.starts_with('-')).then_some(typed)
 }
 

@@ -30,7 +30,14 @@ pub(super) fn policies(args: &PolicyArgs, by: Option<ByArg>) -> Result<(Vec<Name
              policy text, such as --policy token-bucket:100/1m,burst=20",
         ));
     }
-    let mut parsed = args.policy.iter().map(|text| parse_named(text)).collect::<Result<Vec<_>>>()?;
+    let typed = |text: &String| {
+        parse_named(text).map_err(|error| {
+            let quota = text.parse::<Quota>().is_ok();
+            let advice = if quota { "\n  a quota for all five algorithms is --limit" } else { "" };
+            Error::usage(format!("--policy: {error}{advice}"))
+        })
+    };
+    let mut parsed = args.policy.iter().map(typed).collect::<Result<Vec<_>>>()?;
     let mut said = by.map(|by| (by, "--by".to_owned()));
     for path in &args.policies {
         let file = read_policies(path)?;

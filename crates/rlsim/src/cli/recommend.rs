@@ -12,7 +12,7 @@ use super::sweep::{cores, unique};
 use super::words;
 use super::{inspect, output};
 use crate::error::{Error, Result};
-use crate::generate::units::Span;
+use crate::generate::units::{Span, parse_threads};
 use crate::recommend::promise::{Interval, parse_percentile, parse_share};
 use crate::recommend::{self, Promise, Task};
 use crate::sweep::Algorithm;
@@ -46,7 +46,7 @@ pub struct RecommendArgs {
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub export: Vec<PathBuf>,
     /// Threads to use; the result does not depend on it [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_threads)]
     pub threads: Option<NonZeroUsize>,
 }
 
@@ -83,7 +83,7 @@ fn parse_quota(text: &str) -> std::result::Result<Quota, String> {
 
 /// Runs the command.
 pub(super) fn run(args: RecommendArgs, words: &[OsString]) -> Result<()> {
-    let files = Exports::open(&args.export, &[Kind::Toml, Kind::Svg, Kind::Json])?;
+    let files = Exports::open(&args.export, &[Kind::Toml, Kind::Svg, Kind::Json], &args.trace.trace)?;
     let service = args.promise.service_at_most.map(|quota| quota.window().get());
     let window_ns = service.or(args.window.map(|window| window.0)).unwrap_or(60_000_000_000);
     if window_ns == 0 {

@@ -11,7 +11,7 @@ use super::costs::Costs;
 use super::mix::{Component, Mix, Row};
 use super::pattern::{Pattern, Period, Poisson};
 use super::random::Draws;
-use super::units::{Rate, Span};
+use super::units::{Rate, Span, whole};
 use crate::error::{Error, Result};
 use crate::report::count;
 
@@ -48,7 +48,7 @@ pub struct GenerateArgs {
 #[derive(Debug, Clone, Args)]
 pub struct SourceArgs {
     /// Number of clients
-    #[arg(long, global = true, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, global = true, default_value_t = 1, value_parser = parse_clients)]
     pub clients: u32,
     /// Skew of the clients: client k sends in proportion to 1/k^S, such as 1 or 0.8 [default: equal shares]
     #[arg(long, global = true, value_name = "S")]
@@ -102,6 +102,11 @@ impl GenerateArgs {
 
     fn sources(&self) -> Result<Vec<(Pattern, SourceArgs)>> {
         let added = self.add.iter().map(|text| {
+            if text.trim().is_empty() {
+                return Err(Error::usage(
+                    "in --add \"\": expected a pattern with its options, such as --add \"cron --burst 500 --clients 50\"",
+                ));
+            }
             let parsed = Added::try_parse_from(text.split_whitespace());
             let added = parsed.map_err(|error| Error::usage(format!("in --add \"{text}\": {}", brief(&error))))?;
             Ok((added.pattern, added.source))
@@ -240,6 +245,11 @@ impl std::str::FromStr for Exponent {
         let thousandths = format!("{whole}{decimals:0<3}").parse().map_err(|_| wrong())?;
         if thousandths <= 10_000 { Ok(Exponent(thousandths)) } else { Err(wrong()) }
     }
+}
+
+fn parse_clients(text: &str) -> Result<u32, String> {
+    let number = whole(text, 1, u32::MAX.into())?;
+    u32::try_from(number).map_err(|error| error.to_string())
 }
 
 /// What needs no quotes in CSV, nor on a command line.

@@ -120,7 +120,8 @@ impl std::str::FromStr for Interval {
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let interval = Interval(text.to_owned());
-        interval.instants(0).map_err(|error| error.to_string())?;
+        // clap names the option itself.
+        interval.instants(0).map_err(|error| error.to_string().trim_start_matches("--attack: ").to_owned())?;
         Ok(interval)
     }
 }

@@ -32,7 +32,8 @@ impl Spike {
     pub(super) fn instants(&self, period: Period, draws: Draws) -> Result<Instants> {
         let (Span(at), Span(length)) = (self.at, self.length);
         let duration = period.end.saturating_sub(period.start);
-        if at > 0 && at >= duration {
+        // The end of time is no choice of the duration.
+        if at > 0 && at >= duration && period.end < u64::MAX {
             return Err(Error::usage(format!(
                 "--at {}: the trace ends after {}, before the spike begins; expected a time before that, or a longer \
                  --duration",

@@ -18,6 +18,7 @@ use super::strategy::Strategy;
 use super::sweep;
 use super::world::Cluster;
 use crate::error::Result;
+use crate::generate::units::parse_threads;
 use crate::sim::export::{ExportArgs, Targets};
 use crate::sim::parallel;
 
@@ -67,7 +68,7 @@ pub struct ClusterArgs {
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Threads to use; the result does not depend on it [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_threads)]
     pub threads: Option<NonZeroUsize>,
     /// What goes wrong
     #[command(flatten)]
@@ -84,7 +85,7 @@ impl ClusterArgs {
     /// When the requests cannot be read or something cannot be written.
     pub fn run(&self, out: &mut dyn Write, talk: &mut dyn Write) -> Result<()> {
         let chart = if self.sweep { "cluster-sweep.svg" } else { "cluster.svg" };
-        let targets = Targets::open(&self.export, chart, talk)?;
+        let targets = Targets::open(&self.export, chart, &self.trace, talk)?;
         let arrivals = self.arrivals(talk)?;
         let first = if self.trace.is_empty() { 0 } else { arrivals.first().map_or(0, |arrival| arrival.at) };
         let cluster = self.cluster(first);

@@ -31,7 +31,7 @@ pub struct Faults {
     #[arg(long, value_name = "TIME")]
     pub skew: Option<Span>,
     /// So many percent of the messages are lost
-    #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
+    #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = parse_percent)]
     pub lost: u32,
     /// The instant that the times above count from, in nanoseconds: zero for a pattern, the first request of a trace.
     #[arg(skip)]
@@ -93,6 +93,12 @@ impl FromStr for During {
         let (Span(from), Span(to)) = (from.parse().map_err(|_| wrong())?, to.parse().map_err(|_| wrong())?);
         if from < to { Ok(During { from, to }) } else { Err(wrong()) }
     }
+}
+
+/// `5` or `5%`.
+fn parse_percent(text: &str) -> Result<u32, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).parse().ok();
+    number.filter(|percent| *percent <= 100).ok_or_else(|| "expected whole percent from 0 to 100, such as 5".into())
 }
 
 impl Faults {
