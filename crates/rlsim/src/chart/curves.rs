@@ -117,7 +117,7 @@ fn axes(canvas: &mut Canvas<'_>, plot: &Plot, x: LogScale, y: LogScale) -> Resul
     }
     canvas.line(vec![(LEFT, top), (LEFT, bottom), (RIGHT, bottom)], 10, Ink::Grey)?;
     canvas.text(&plot.x.caption, (i32::midpoint(LEFT, RIGHT), bottom + 400), Anchor::Middle, Type::QUIET)?;
-    canvas.text(&plot.y.caption, (MARGIN, top - 70), Anchor::Start, Type::QUIET)
+    canvas.text(&plot.y.caption, (MARGIN, top - 130), Anchor::Start, Type::QUIET)
 }
 
 /// Writes each curve's name beside its end, moved apart where ends are close, with a line to where it belongs.
