@@ -110,6 +110,9 @@ pub(super) fn run(args: RecommendArgs, words: &[OsString]) -> Result<()> {
     if !files.take_stdout() {
         output::print(&recommend::text(&recommendation))?;
     }
+    if !files.has(&[Kind::Toml]) {
+        output::talk("note: --export limits.toml keeps the policy; rlsim compare --policies limits.toml replays it");
+    }
     files.write(|kind| match kind {
         Kind::Toml => Ok(recommend::toml(&recommendation)),
         Kind::Svg => chart::burst_curve(&recommendation),

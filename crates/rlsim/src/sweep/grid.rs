@@ -225,7 +225,7 @@ mod tests {
             ("0.1234567x", "six decimals"),
             ("1.x", "six decimals"),
             ("1..100000 step 1", "more than 1000 values"),
-            ("99999999999999999999", "expected whole units"),
+            ("99999999999999999999", "is too large"),
         ] {
             let error = text.parse::<Amounts>().unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");
