@@ -53,6 +53,19 @@ pub trait Backend: Send + Sync {
 
     /// Forgets the client.
     fn reset(&self, key: &[u8]) -> Self::Change;
+
+    /// Whether the error says that the backend is down for others too, and not about this call alone.
+    fn is_down(error: &Self::Error) -> bool {
+        let _ = error;
+        true
+    }
+
+    /// Which part of the backend serves the client, where parts are down on their own; 0 where it is one. As many parts as
+    /// there are numbers at most.
+    fn part(&self, key: &[u8]) -> u8 {
+        let _ = key;
+        0
+    }
 }
 
 impl<P, K, C> Backend for KeyedLimiter<P, K, C>
@@ -113,5 +126,13 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
 
     fn reset(&self, key: &[u8]) -> Self::Change {
         (**self).reset(key)
+    }
+
+    fn is_down(error: &Self::Error) -> bool {
+        B::is_down(error)
+    }
+
+    fn part(&self, key: &[u8]) -> u8 {
+        (**self).part(key)
     }
 }

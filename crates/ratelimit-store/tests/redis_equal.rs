@@ -5,7 +5,8 @@ mod redis_common;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use ratelimit_core::{Algorithm, Decision, Nanos, Policy};
+use ratelimit_core::{Algorithm, Decision, Nanos, Policy, PolicyState, Rule};
+use ratelimit_store::lease::{Grant, Slice};
 use ratelimit_store::redis::ReplayLimiter;
 use redis_common::{Server, policy, run};
 
@@ -22,6 +23,7 @@ enum Action {
     Check,
     Peek,
     Take,
+    Slice,
     Charge,
     Refund,
 }
@@ -55,6 +57,11 @@ async fn compare(policy: &Policy, shared: &ReplayLimiter, start: u64, steps: &[S
                 assert_eq!(grant.decision, expected, "{}", place());
                 assert_eq!(grant.units, if expected.is_allowed() { units } else { 0 }, "{}", place());
             }
+            Action::Slice => {
+                let slice = slice_of(policy, step.cost);
+                let expected = granted(policy, &mut state, at, slice);
+                assert_eq!(shared.take_at(key, at, slice).await.unwrap(), expected, "{}", place());
+            }
             Action::Charge => {
                 policy.charge(&mut state, at, step.cost);
                 shared.charge_at(key, at, step.cost).await.unwrap();
@@ -65,6 +72,39 @@ async fn compare(policy: &Policy, shared: &ReplayLimiter, start: u64, steps: &[S
             }
         }
     }
+}
+
+/// A slice that keeps a part of a token bucket free. (The rest of the comparison knows no rules of their own.)
+fn slice_of(policy: &Policy, cost: u64) -> Slice {
+    let keep = match policy.rules() {
+        [Rule::TokenBucket(bucket)] => bucket.capacity() / 4,
+        [_] => 3,
+        _ => 0,
+    };
+    Slice { least: cost.max(1), most: (2 * cost).max(1), keep }
+}
+
+/// What the core would grant.
+fn granted(policy: &Policy, state: &mut PolicyState, at: Nanos, slice: Slice) -> Grant {
+    let keep = if matches!(policy.rules(), [Rule::TokenBucket(_)]) { slice.keep } else { 0 };
+    let capacity = policy.capacity() - keep;
+    if slice.least > capacity {
+        return Grant { units: 0, decision: Decision::Never { capacity } };
+    }
+    let Decision::Allowed { remaining, .. } = policy.peek(state, at, 0) else { panic!("cost 0 is allowed") };
+    let room = remaining.saturating_sub(keep);
+    let units = if room >= slice.least { room.min(slice.most) } else { 0 };
+    let decision = if units > 0 { policy.decide(state, at, units) } else { policy.peek(state, at, slice.least + keep) };
+    let decision = match decision {
+        Decision::Allowed { reset_after, delay, .. } => {
+            Decision::Allowed { remaining: room - units, reset_after, delay }
+        }
+        Decision::Denied { retry_after, reset_after, .. } => {
+            Decision::Denied { retry_after, remaining: room, reset_after }
+        }
+        never @ Decision::Never { .. } => never,
+    };
+    Grant { units, decision }
 }
 
 /// Windows in microseconds, from the finest to a month.
@@ -93,6 +133,7 @@ fn steps(window: u64, limit: u64) -> impl Strategy<Value = Vec<Step>> {
         8 => Just(Action::Check),
         2 => Just(Action::Peek),
         1 => Just(Action::Take),
+        2 => Just(Action::Slice),
         1 => Just(Action::Charge),
         2 => Just(Action::Refund),
     ];

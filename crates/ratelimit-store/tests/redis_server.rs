@@ -4,9 +4,9 @@
 mod redis_common;
 
 use ratelimit_core::{Decision, Nanos};
-use ratelimit_store::Backend;
 use ratelimit_store::redis::{SharedError, SharedLimiter};
-use redis_common::{Server, patient, run, until};
+use ratelimit_store::{Backend, Fallback, Source};
+use redis_common::{Server, patient, policy, run, until};
 
 const EACH: [&str; 6] = [
     "fixed-window:5/1h",
@@ -111,18 +111,54 @@ fn every_key_expires_when_its_state_is_fresh() {
     }
 }
 
+/// However short: within the window the limit holds, with the time passed in, and the key is gone by the server's own.
 #[test]
 #[ignore = "needs redis-server"]
 fn short_windows_expire_and_are_enforced() {
     let server = Server::start(&[]);
     for algorithm in ["fixed-window", "sliding-log", "sliding-counter", "token-bucket", "leaky-bucket"] {
-        for window in ["1us", "500us", "1ms", "40ms"] {
+        for (window, micros) in [("1us", 1), ("500us", 500), ("1ms", 1000), ("40ms", 40_000)] {
+            let text = format!("{algorithm}:5/{window}");
             run(async {
-                let limiter = server.shared(&format!("{algorithm}:5/{window}"));
-                assert!(limiter.check_n("a", 5).await.unwrap().is_allowed(), "{algorithm} {window}");
+                let replay = server.replay(&text, "replay");
+                // A multiple of each window.
+                let begin = 1_790_000_000_000_000_u64;
+                let admitted = async |at: u64| {
+                    let mut admitted = 0;
+                    for _ in 0..9 {
+                        let decision = replay.check_n_at(b"a", Nanos::from_micros(at), 1).await.unwrap();
+                        admitted += u64::from(decision.is_allowed());
+                    }
+                    admitted
+                };
+                assert_eq!(admitted(begin).await, 5, "{text}");
+                let refilled = if algorithm.ends_with("bucket") { 5 * (micros - 1) / micros } else { 0 };
+                assert_eq!(admitted(begin + micros - 1).await, refilled, "{text}: at the end of the window");
+                assert_eq!(admitted(begin + 3 * micros).await, 5, "{text}: later");
+                replay.reset(b"a").await.unwrap();
+                assert!(server.shared(&text).check_n("a", 5).await.unwrap().is_allowed(), "{text}");
             });
             until("the key is gone", || keys(&server).is_empty());
         }
+    }
+}
+
+/// With the time passed in: a microsecond before it is denied.
+#[test]
+#[ignore = "needs redis-server"]
+fn retry_after_is_not_too_long() {
+    let server = Server::start(&[]);
+    for text in ["fixed-window:2/50ms", "sliding-log:2/50ms", "sliding-counter:2/50ms", "token-bucket:1/50ms,burst=2"] {
+        run(async {
+            let limiter = server.replay(text, "rl");
+            let begin = Nanos::from_micros(1_790_000_000_000_000);
+            limiter.check_n_at(b"a", begin, 2).await.unwrap();
+            let retry = limiter.check_n_at(b"a", begin, 1).await.unwrap().retry_after().unwrap();
+            let micros = Nanos::from_micros(retry.get().div_ceil(1000));
+            let early = begin.saturating_add(micros).saturating_sub(Nanos::from_micros(1));
+            assert!(!limiter.peek_at(b"a", early, 1).await.unwrap().is_allowed(), "{text}: before {retry}");
+            assert!(limiter.check_n_at(b"a", begin.saturating_add(micros), 1).await.unwrap().is_allowed(), "{text}");
+        });
     }
 }
 
@@ -229,6 +265,34 @@ fn a_flushed_script_is_sent_again_on_every_call() {
     });
 }
 
+/// The first of a batch that meets a server without the script brings it along, and no other does.
+#[test]
+#[ignore = "needs redis-server"]
+fn a_flushed_script_is_sent_once_for_a_batch() {
+    let server = Server::start(&[]);
+    let received = || -> u64 {
+        let stats: String = redis::cmd("INFO").arg("stats").query(&mut server.admin()).unwrap();
+        let bytes = stats.lines().find_map(|line| line.strip_prefix("total_net_input_bytes:")).unwrap();
+        bytes.trim().parse().unwrap()
+    };
+    run(async {
+        let limiter = server.shared("token-bucket:1000000/1h");
+        let batch = vec![("a", 1); 2000];
+        limiter.check_many(&batch).await;
+        let mut sent = Vec::new();
+        for flush in [false, true] {
+            if flush {
+                redis::cmd("SCRIPT").arg("FLUSH").exec(&mut server.admin()).unwrap();
+            }
+            let before = received();
+            assert!(limiter.check_many(&batch).await.iter().all(Result::is_ok));
+            sent.push(received() - before);
+        }
+        // Once for nothing, once again, and the text of some kilobytes.
+        assert!(sent[1] < 2 * sent[0] + 20_000, "{sent:?}");
+    });
+}
+
 #[test]
 #[ignore = "needs redis-server"]
 fn a_batch_is_one_round_trip_in_order() {
@@ -316,6 +380,64 @@ fn an_error_of_the_server_is_typed_and_never_an_admission() {
         redis::cmd("SET").arg(key).arg("short").exec(&mut server.admin()).unwrap();
         assert!(matches!(limiter.check("a").await.unwrap_err(), SharedError::Server(_)));
     });
+}
+
+/// An error of the server has changed nothing, in none of the rules.
+#[test]
+#[ignore = "needs redis-server"]
+fn what_fails_in_one_rule_changes_no_other() {
+    let server = Server::start(&[]);
+    let text = "token-bucket:5/1h+fixed-window:7/1d";
+    run(async {
+        let limiter = server.shared(text);
+        limiter.check_n("a", 4).await.unwrap();
+        let foreign = "{rl:a}fixed-window:7/1d";
+        redis::cmd("DEL").arg(foreign).exec(&mut server.admin()).unwrap();
+        redis::cmd("LPUSH").arg(foreign).arg("foreign").exec(&mut server.admin()).unwrap();
+        let get =
+            || -> Vec<u8> { redis::cmd("GET").arg("{rl:a}token-bucket:5/1h").query(&mut server.admin()).unwrap() };
+        let before = get();
+        for result in [
+            limiter.refund("a", 2).await,
+            limiter.charge("a", 2).await,
+            limiter.check("a").await.map(|_| ()),
+            limiter.take("a", 1).await.map(|_| ()),
+        ] {
+            assert!(matches!(result.unwrap_err(), SharedError::Server(_)));
+        }
+        assert_eq!(get(), before);
+    });
+}
+
+/// A key that holds something else is one client's affair.
+#[test]
+#[ignore = "needs redis-server"]
+fn a_bad_key_opens_no_breaker() {
+    let server = Server::start(&[]);
+    run(async {
+        let limiter = Fallback::builder(server.shared("token-bucket:5/1h"), policy("token-bucket:5/1h")).build();
+        redis::cmd("SET").arg("{rl:bad}token-bucket:5/1h").arg("short").exec(&mut server.admin()).unwrap();
+        for _ in 0..20 {
+            assert_eq!(limiter.check(b"bad").await.source, Source::Local);
+        }
+        assert_eq!(limiter.check(b"good").await.source, Source::Shared);
+        assert_eq!(limiter.counts().opened, 0);
+    });
+}
+
+/// A log that can hold no more units keeps its last entry.
+#[test]
+#[ignore = "needs redis-server"]
+fn a_log_that_is_full_does_not_grow() {
+    let server = Server::start(&[]);
+    run(async {
+        let limiter = server.replay("sliding-log:5/1h", "rl");
+        for i in 1..50 {
+            limiter.charge_at(b"a", Nanos::from_micros(i), u64::MAX).await.unwrap();
+        }
+    });
+    let length: usize = redis::cmd("STRLEN").arg(&keys(&server)[0]).query(&mut server.admin()).unwrap();
+    assert_eq!(length, 32, "a header and an entry");
 }
 
 /// The server's clock decides, so a client's clock that is wrong changes nothing; a stored time that lies ahead of the

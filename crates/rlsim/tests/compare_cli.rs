@@ -363,3 +363,35 @@ fn memory_at_the_peak_is_measured_where_it_is_shown() {
     assert_eq!(output.status.code(), Some(3));
     assert!(stderr(&output).contains("found 10"), "{}", stderr(&output));
 }
+
+/// Nobody means to replace a log by a report about it: whatever is read is not written, by whatever name it is called.
+#[test]
+fn what_is_read_is_never_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = std::fs::read(root().join("traces/burst.csv")).unwrap();
+    let policies = "[[policy]]\nname = \"ours\"\npolicy = \"token-bucket:5/1s\"\n";
+    for name in ["log.csv", "log.json", "log.md", "log.svg", "limits.toml"] {
+        std::fs::write(folder.path().join(name), if name == "limits.toml" { policies.as_bytes() } else { &log })
+            .unwrap();
+    }
+    std::fs::create_dir(folder.path().join("logs")).unwrap();
+    for words in [
+        "compare --trace log.csv --export log.csv",
+        "compare --trace log.csv --export json:log.csv",
+        "compare --trace log.csv --export csv:./logs/../log.csv",
+        "compare --trace log.svg log.csv --export log.svg",
+        "compare --trace log.csv --policies limits.toml --export csv:limits.toml",
+        "inspect --trace log.md --export log.md",
+        "sweep --trace log.csv --export log.csv",
+        "recommend --trace log.json --export log.json",
+        "cluster --trace log.json --export log.json",
+    ] {
+        let output = rlsim(folder.path(), words);
+        assert_eq!(output.status.code(), Some(1), "{words}: {}", stderr(&output));
+        assert!(stderr(&output).contains("it is read here too and would be lost"), "{words}: {}", stderr(&output));
+    }
+    for name in ["log.csv", "log.json", "log.md", "log.svg"] {
+        assert_eq!(std::fs::read(folder.path().join(name)).unwrap(), log, "{name}");
+    }
+    assert_eq!(std::fs::read_to_string(folder.path().join("limits.toml")).unwrap(), policies);
+}

@@ -113,7 +113,12 @@ impl Pass<'_> {
         }
     }
 
-    /// The call failed: how long until it is worth another, and whether the breaker has just opened.
+    /// The call failed for a reason of its own, which says nothing about the other side: how long until it is worth another.
+    pub(super) fn told_nothing(self) -> Nanos {
+        self.breaker.limits.pause
+    }
+
+    /// The call failed because the other side is down: how long until it is worth another, and whether the breaker has just opened.
     pub(super) fn failed(self, now: Nanos) -> (Nanos, bool) {
         let limits = self.breaker.limits;
         let mut state = lock(&self.breaker.state);
@@ -208,6 +213,20 @@ mod tests {
         }
         drop(pass(&breaker, 100).unwrap());
         assert!(pass(&breaker, 100).is_some());
+    }
+
+    #[test]
+    fn failures_of_a_calls_own_neither_open_nor_close_it() {
+        let breaker = breaker();
+        for _ in 0..9 {
+            assert_eq!(pass(&breaker, 0).unwrap().told_nothing(), Nanos::from_millis(100));
+        }
+        fail(&breaker, 0);
+        fail(&breaker, 0);
+        pass(&breaker, 0).unwrap().told_nothing();
+        assert_eq!(fail(&breaker, 0), (100, true), "they do not break a row of failures either");
+        pass(&breaker, 100).unwrap().told_nothing();
+        assert!(pass(&breaker, 100).is_some(), "the next one probes");
     }
 
     #[test]

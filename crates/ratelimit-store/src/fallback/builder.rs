@@ -1,12 +1,13 @@
 //! The choices of a [`Fallback`].
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use ratelimit_core::{Nanos, Policy};
 
 use super::breaker::{Breaker, Limits};
 use super::counts::Counters;
-use super::{Fallback, Inner, share};
+use super::{Fallback, Inner, PARTS, share};
 use crate::{Backend, Clock, KeyedLimiter, SystemClock};
 
 /// What to do while the shared limiter is down.
@@ -65,7 +66,9 @@ impl<B: Backend, C: Clock + Clone> Builder<B, C> {
         Builder { max_clients, ..self }
     }
 
-    /// How many failures in a row open the breaker; 5 unless set, and at least 1.
+    /// How many failures in a row open the breaker; 5 unless set, and at least 1. Calls count that failed because the shared
+    /// limiter is down ([`Backend::is_down`]), and each part of it ([`Backend::part`]) has a breaker of its own: on a
+    /// cluster with a dead node the clients of the others are decided there.
     pub fn failures(self, failures: u32) -> Self {
         Builder { limits: Limits { failures: failures.max(1), ..self.limits }, ..self }
     }
@@ -100,7 +103,8 @@ impl<B: Backend, C: Clock + Clone> Builder<B, C> {
                 share,
                 local,
                 when_down: self.when_down,
-                breaker: Breaker::new(self.limits),
+                breakers: (0..PARTS).map(|_| Breaker::new(self.limits)).collect(),
+                strange_until: AtomicU64::new(0),
                 counters: Counters::default(),
                 clock: self.clock,
             }),

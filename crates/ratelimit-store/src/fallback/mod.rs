@@ -6,8 +6,9 @@
 //!              └────────▶ local limiter (limit / servers), or closed, or open: Source says which
 //! ```
 //!
-//! A shared limiter bounds its calls in time. The [`Breaker`](Fallback) ends the waiting altogether after a few failures,
-//! and lets single calls probe whether the shared limiter is back, after pauses that grow. An error never turns into an
+//! A shared limiter bounds its calls in time. A breaker ends the waiting altogether after a few failures, and lets single
+//! calls probe whether the shared limiter is back, after pauses that grow; each part of a cluster has one of its own. An
+//! error that is one call's own (a key that holds something else, too many calls at a time) opens no breaker. An error never turns into an
 //! admission unnoticed: each [`Answer`] says where it came from, and [`Counts`] tells how many came from where.
 
 mod answer;
@@ -22,6 +23,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ratelimit_core::{Algorithm, Decision, Nanos, Policy};
 
@@ -56,6 +58,11 @@ pub struct Fallback<B, C = SystemClock> {
     inner: Arc<Inner<B, C>>,
 }
 
+/// How many parts of a shared limiter have breakers of their own.
+const PARTS: usize = 64;
+/// After an answer by another than the shared limiter, refunds that do not say who admitted are dropped for so long.
+const STRANGE: Nanos = Nanos::from_secs(60);
+
 struct Inner<B, C> {
     shared: B,
     /// The whole limit; the local limiter has this server's share of it.
@@ -63,7 +70,10 @@ struct Inner<B, C> {
     share: Policy,
     local: KeyedLimiter<Policy, crate::Fingerprint, C>,
     when_down: WhenDown,
-    breaker: Breaker,
+    /// One of each part of the shared limiter.
+    breakers: Box<[Breaker]>,
+    /// Until when a refund that does not say who admitted might be of an admission that the shared limiter has not charged.
+    strange_until: AtomicU64,
     counters: Counters,
     clock: C,
 }
@@ -99,7 +109,7 @@ impl<B: Backend, C: Clock> Fallback<B, C> {
     /// Decides one request of `cost` units by the client `key`, and charges it if it is allowed.
     pub async fn check_n(&self, key: &[u8], cost: u64) -> Answer {
         let inner = &*self.inner;
-        match self.ask(|| inner.shared.check_n(key, cost)).await {
+        match self.ask(key, || inner.shared.check_n(key, cost)).await {
             Ok(decision) => {
                 if decision.is_allowed() {
                     inner.warm(key, cost);
@@ -115,7 +125,7 @@ impl<B: Backend, C: Clock> Fallback<B, C> {
     /// The decision that [`check_n`](Self::check_n) would take, with nothing charged.
     pub async fn peek(&self, key: &[u8], cost: u64) -> Answer {
         let inner = &*self.inner;
-        match self.ask(|| inner.shared.peek(key, cost)).await {
+        match self.ask(key, || inner.shared.peek(key, cost)).await {
             Ok(decision) => inner.counters.answered(Answer { decision, source: Source::Shared }),
             Err(wait) => {
                 inner.counters.answered(inner.alone(key, cost, wait, |now| inner.local.peek_at(key, now, cost)))
@@ -126,7 +136,7 @@ impl<B: Backend, C: Clock> Fallback<B, C> {
     /// Records `cost` units whatever the limit: in the shared limiter, or else in the local one.
     pub async fn charge(&self, key: &[u8], cost: u64) -> Source {
         let inner = &*self.inner;
-        if self.ask(|| inner.shared.charge(key, cost)).await.is_ok() {
+        if self.ask(key, || inner.shared.charge(key, cost)).await.is_ok() {
             inner.warm(key, cost);
             return Source::Shared;
         }
@@ -134,18 +144,25 @@ impl<B: Backend, C: Clock> Fallback<B, C> {
         Source::Local
     }
 
-    /// Gives back `cost` units, in the local limiter at any rate.
-    pub async fn refund(&self, key: &[u8], cost: u64) -> Source {
+    /// Gives back `cost` units of an admission whose [`Answer`] came from `source`: to whoever has charged it, and to
+    /// nobody where nobody has. Whether they are back; while the shared limiter is down its units are not.
+    pub async fn refund(&self, key: &[u8], cost: u64, source: Source) -> bool {
         let inner = &*self.inner;
-        inner.local.refund(key, cost);
-        if self.ask(|| inner.shared.refund(key, cost)).await.is_ok() { Source::Shared } else { Source::Local }
+        match source {
+            Source::Shared => self.ask(key, || inner.shared.refund(key, cost)).await.is_ok(),
+            Source::Local => {
+                inner.local.refund(key, cost);
+                true
+            }
+            Source::Open | Source::Closed => false,
+        }
     }
 
     /// Forgets the client, in the local limiter at any rate.
     pub async fn reset(&self, key: &[u8]) -> Source {
         let inner = &*self.inner;
         inner.local.reset(key);
-        if self.ask(|| inner.shared.reset(key)).await.is_ok() { Source::Shared } else { Source::Local }
+        if self.ask(key, || inner.shared.reset(key)).await.is_ok() { Source::Shared } else { Source::Local }
     }
 
     /// How many answers came from where, and how often the shared limiter failed.
@@ -159,20 +176,27 @@ impl<B: Backend, C: Clock> Fallback<B, C> {
     }
 
     /// Asks the shared limiter if the breaker lets the call through; the error is how long until it does again.
-    async fn ask<T, F>(&self, call: impl FnOnce() -> F) -> Result<T, Nanos>
+    async fn ask<T, F>(&self, key: &[u8], call: impl FnOnce() -> F) -> Result<T, Nanos>
     where
         F: Future<Output = Result<T, B::Error>>,
     {
         let inner = &*self.inner;
-        let pass = match inner.breaker.enter(inner.clock.now()) {
+        let breaker = &inner.breakers[usize::from(inner.shared.part(key)) % PARTS];
+        let pass = match breaker.enter(inner.clock.now()) {
             Entry::Pass(pass) => pass,
             Entry::Shut { wait } => return Err(wait),
         };
-        if let Ok(answer) = call().await {
-            pass.succeeded();
-            return Ok(answer);
-        }
+        let error = match call().await {
+            Ok(answer) => {
+                pass.succeeded();
+                return Ok(answer);
+            }
+            Err(error) => error,
+        };
         inner.counters.failed();
+        if !B::is_down(&error) {
+            return Err(pass.told_nothing());
+        }
         let (wait, opened) = pass.failed(inner.clock.now());
         if opened {
             inner.counters.opened();
@@ -198,6 +222,8 @@ impl<B, C: Clock> Inner<B, C> {
         if cost > capacity {
             return Answer { decision: Decision::Never { capacity }, source: Source::Local };
         }
+        let strange = self.clock.now().saturating_add(STRANGE);
+        self.strange_until.fetch_max(strange.get(), Ordering::Relaxed);
         match self.when_down {
             WhenDown::Open => {
                 let decision =
@@ -235,6 +261,8 @@ fn remaining(decision: &Decision) -> u64 {
     }
 }
 
+/// A refund here does not say who admitted. It goes to the shared limiter, unless another has answered anything within the
+/// last minute: then it is dropped, since what was not charged must not be given back. [`Fallback::refund`] knows.
 impl<B, C> Backend for Fallback<B, C>
 where
     B: Backend + 'static,
@@ -265,7 +293,9 @@ where
     fn refund(&self, key: &[u8], cost: u64) -> Self::Change {
         let (limiter, key) = (self.clone(), key.to_vec());
         Box::pin(async move {
-            Fallback::refund(&limiter, &key, cost).await;
+            if limiter.inner.clock.now().get() >= limiter.inner.strange_until.load(Ordering::Relaxed) {
+                Fallback::refund(&limiter, &key, cost, Source::Shared).await;
+            }
             Ok(())
         })
     }

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use super::*;
@@ -12,11 +12,17 @@ use crate::ManualClock;
 struct Flaky {
     inner: KeyedLimiter<Policy, crate::Fingerprint, ManualClock>,
     down: AtomicBool,
+    /// A part that is down, of which the clients' names begin with its number.
+    down_part: AtomicU8,
     calls: AtomicU64,
 }
 
+/// The shared limiter is down, or the key is `bad`.
 #[derive(Debug)]
-struct Down;
+enum Down {
+    All,
+    Key,
+}
 
 impl fmt::Display for Down {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -27,10 +33,13 @@ impl fmt::Display for Down {
 impl std::error::Error for Down {}
 
 impl Flaky {
-    fn result<T>(&self, answer: Ready<Result<T, Infallible>>) -> Ready<Result<T, Down>> {
+    fn result<T>(&self, key: &[u8], answer: Ready<Result<T, Infallible>>) -> Ready<Result<T, Down>> {
         self.calls.fetch_add(1, Ordering::Relaxed);
-        if self.down.load(Ordering::Relaxed) {
-            return ready(Err(Down));
+        if self.down.load(Ordering::Relaxed) || part(key) == self.down_part.load(Ordering::Relaxed) {
+            return ready(Err(Down::All));
+        }
+        if key == b"bad" {
+            return ready(Err(Down::Key));
         }
         ready(Ok(now(answer).unwrap_or_else(|never| match never {})))
     }
@@ -46,24 +55,37 @@ impl Backend for Arc<Flaky> {
     type Change = Ready<Result<(), Down>>;
 
     fn check_n(&self, key: &[u8], cost: u64) -> Self::Decide {
-        self.result(Backend::check_n(&self.inner, key, cost))
+        self.result(key, Backend::check_n(&self.inner, key, cost))
     }
 
     fn peek(&self, key: &[u8], cost: u64) -> Self::Decide {
-        self.result(Backend::peek(&self.inner, key, cost))
+        self.result(key, Backend::peek(&self.inner, key, cost))
     }
 
     fn charge(&self, key: &[u8], cost: u64) -> Self::Change {
-        self.result(Backend::charge(&self.inner, key, cost))
+        self.result(key, Backend::charge(&self.inner, key, cost))
     }
 
     fn refund(&self, key: &[u8], cost: u64) -> Self::Change {
-        self.result(Backend::refund(&self.inner, key, cost))
+        self.result(key, Backend::refund(&self.inner, key, cost))
     }
 
     fn reset(&self, key: &[u8]) -> Self::Change {
-        self.result(Backend::reset(&self.inner, key))
+        self.result(key, Backend::reset(&self.inner, key))
     }
+
+    fn is_down(error: &Down) -> bool {
+        matches!(error, Down::All)
+    }
+
+    fn part(&self, key: &[u8]) -> u8 {
+        part(key)
+    }
+}
+
+/// The digit with which the name begins.
+fn part(key: &[u8]) -> u8 {
+    key.first().map_or(0, |digit| digit.wrapping_sub(b'0'))
 }
 
 /// The result of a future that never waits.
@@ -85,7 +107,12 @@ fn scene(when_down: WhenDown) -> Scene {
     let policy: Policy = "token-bucket:100/1h".parse().unwrap();
     let clock = ManualClock::new(Nanos::from_secs(1_790_000_000));
     let inner = KeyedLimiter::builder(policy).clock(clock.clone()).build();
-    let shared = Arc::new(Flaky { inner, down: AtomicBool::new(false), calls: AtomicU64::new(0) });
+    let shared = Arc::new(Flaky {
+        inner,
+        down: AtomicBool::new(false),
+        down_part: AtomicU8::new(u8::MAX),
+        calls: AtomicU64::new(0),
+    });
     let limiter = Fallback::builder(Arc::clone(&shared), policy)
         .servers(10)
         .when_down(when_down)
@@ -196,7 +223,7 @@ fn changes_reach_the_shared_limiter_or_else_the_local_one() {
     let scene = scene(WhenDown::Local);
     assert_eq!(now(scene.limiter.charge(b"a", 105)), Source::Shared);
     assert!(!scene.check("a", 1).decision.is_allowed());
-    assert_eq!(now(scene.limiter.refund(b"a", 6)), Source::Shared);
+    assert!(now(scene.limiter.refund(b"a", 6, Source::Shared)));
     assert!(now(scene.limiter.peek(b"a", 1)).decision.is_allowed());
     assert_eq!(now(scene.limiter.reset(b"a")), Source::Shared);
     assert!(scene.check("a", 100).decision.is_allowed());
@@ -204,7 +231,7 @@ fn changes_reach_the_shared_limiter_or_else_the_local_one() {
     assert_eq!(now(scene.limiter.reset(b"a")), Source::Local);
     assert_eq!(now(scene.limiter.charge(b"a", 12)), Source::Local);
     assert!(!scene.check("a", 1).decision.is_allowed());
-    assert_eq!(now(scene.limiter.refund(b"a", 3)), Source::Local);
+    assert!(now(scene.limiter.refund(b"a", 3, Source::Local)));
     assert_eq!(now(scene.limiter.peek(b"a", 1)).source, Source::Local);
     assert!(scene.check("a", 1).decision.is_allowed());
 }
@@ -216,8 +243,70 @@ fn it_is_a_backend_that_never_fails() {
     let backend = &scene.limiter;
     assert!(now(Backend::check_n(backend, b"a", 10)).unwrap().is_allowed());
     now(Backend::refund(backend, b"a", 10)).unwrap();
+    assert!(!now(Backend::peek(backend, b"a", 1)).unwrap().is_allowed(), "nobody said whom to give it back to");
+    now(Backend::reset(backend, b"a")).unwrap();
     now(Backend::charge(backend, b"a", 10)).unwrap();
     assert!(!now(Backend::peek(backend, b"a", 1)).unwrap().is_allowed());
     now(Backend::reset(backend, b"a")).unwrap();
     assert!(now(Backend::peek(backend, b"a", 1)).unwrap().is_allowed());
+}
+
+#[test]
+fn a_refund_goes_to_whoever_charged() {
+    let scene = scene(WhenDown::Local);
+    // By other servers.
+    scene.shared.inner.check_n("a", 100);
+    scene.down(true);
+    let local = scene.admitted("a", 20, Source::Local);
+    assert_eq!(local, 10);
+    scene.down(false);
+    scene.clock.advance(Nanos::from_millis(200));
+    for _ in 0..local {
+        assert!(now(scene.limiter.refund(b"a", 1, Source::Local)));
+        // Whoever does not say where it came from gives nothing back either.
+        now(Backend::refund(&scene.limiter, b"a", 1)).unwrap();
+    }
+    assert!(!now(scene.limiter.refund(b"a", 1, Source::Open)));
+    assert!(!scene.shared.inner.peek("a", 1).is_allowed(), "the shared limiter had charged none of them");
+    // A minute after the last of them, 1.7 units have drained, and a refund is of the shared limiter's again.
+    scene.clock.advance(Nanos::from_secs(60));
+    now(Backend::refund(&scene.limiter, b"a", 4)).unwrap();
+    assert!(scene.shared.inner.peek("a", 5).is_allowed());
+}
+
+#[test]
+fn a_refund_of_the_shared_limiters_leaves_the_local_one_alone() {
+    let scene = scene(WhenDown::Local);
+    // The local limiter is charged for 10 of them.
+    assert_eq!(scene.admitted("a", 60, Source::Shared), 60);
+    for _ in 0..60 {
+        assert!(now(scene.limiter.refund(b"a", 1, Source::Shared)));
+    }
+    scene.down(true);
+    assert!(!now(scene.limiter.refund(b"a", 1, Source::Shared)), "it is down");
+    assert_eq!(scene.admitted("a", 20, Source::Local), 0, "never more than was charged there");
+}
+
+/// A dead part of the shared limiter is not asked any more, and the others are.
+#[test]
+fn parts_are_down_on_their_own() {
+    let scene = scene(WhenDown::Local);
+    scene.shared.down_part.store(2, Ordering::Relaxed);
+    for _ in 0..10 {
+        assert_eq!(scene.check("1 alive", 1).source, Source::Shared);
+        assert_eq!(scene.check("2 dead", 1).source, Source::Local);
+    }
+    let counts = scene.limiter.counts();
+    assert_eq!((counts.failures, counts.opened), (3, 1), "successes elsewhere do not keep the breaker closed");
+}
+
+#[test]
+fn one_clients_own_failures_open_no_breaker() {
+    let scene = scene(WhenDown::Local);
+    for _ in 0..10 {
+        assert_eq!(scene.check("bad", 1).source, Source::Local);
+    }
+    assert_eq!(scene.check("good", 1).source, Source::Shared);
+    let counts = scene.limiter.counts();
+    assert_eq!((counts.failures, counts.opened), (10, 0));
 }

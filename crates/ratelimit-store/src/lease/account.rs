@@ -1,104 +1,219 @@
-//! What one server holds of one client's quota, and how much it takes next. Time is an argument; nothing waits here.
+//! What one server holds of one client's quota: a state machine whose every transition is a function here. Time is an
+//! argument; nothing waits.
+//!
+//! ```text
+//!            ask: a slice is worth taking              granted / failed / cancelled
+//!   at rest ─────────────────────────────▶ taking ─────────────────────────────────▶ at rest
+//! ```
+//!
+//! Meanwhile units go one way, each through one of the doors:
+//!
+//! ```text
+//!   granted ─▶ left ─▶ spent             spend (a refund may put it back into `left`, once)
+//!                ├───▶ returning ─▶ returned, or doubtful for a while when that failed
+//!                └───▶ expired           it has drained, or the policy takes nothing back
+//! ```
+//!
+//! Invariants, over the life of an account:
+//! 1. taken = spent + left + returning + returned + expired: no transition makes a unit.
+//! 2. `left + returning + doubtful` and what is being taken are together at most `terms.largest`.
+//! 3. Refunds put back at most what has been spent of the present slice.
+//! 4. At most one slice is being taken. What of a take is not known to have been granted is never spent.
+//!
+//! 2 is what makes a token bucket exact: see the module above.
+
+use std::sync::Arc;
 
 use ratelimit_core::{Decision, Nanos};
 
-use super::lender::Grant;
+use super::lender::{Grant, Slice};
+use super::terms::Terms;
 
-/// What bounds every lease of a limiter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Terms {
-    /// The largest slice, in units; at least 2, or there are no leases.
-    pub(super) largest: u64,
-    /// How long after it was taken a slice may be spent.
-    pub(super) lifetime: Nanos,
-    /// After a slice that was smaller than wanted, so long nothing is taken.
-    pub(super) pause: Nanos,
-}
-
-/// One client's lease.
-///
-/// Units in `left` have been charged to the shared limiter already: spending them admits nothing that it has not allowed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Account {
+/// One client's lease. `E` is why a take may fail.
+#[derive(Debug)]
+pub(super) struct Account<E> {
     /// Units that may still be spent.
     left: u64,
     /// Until when.
     until: Nanos,
-    /// Until when it is no use to take.
+    /// When the oldest of them were asked for.
+    taken_at: Nanos,
+    /// Units spent of the present slice.
+    spent: u64,
+    /// Units on their way back.
+    returning: u64,
+    /// Units whose return failed, and may yet be executed before `doubt_until`.
+    doubtful: u64,
+    doubt_until: Nanos,
+    /// Whether a slice is being taken; which is the how many-eth.
+    taking: bool,
+    attempt: u64,
+    /// Until when it is no use to take, and when the shared limiter said that there would be something.
     dry_until: Nanos,
+    retry_at: Nanos,
     /// When the shared limiter said it would be fresh.
     fresh_at: Nanos,
-    /// What to take next, unless demand says otherwise.
+    /// The last failure, unless a slice has come since.
+    failed: Option<Failed<E>>,
+    /// After a failure or a cancelled take no more than what is missing is taken.
+    cautious: bool,
+    /// The size of the last slice that demand asked for.
     slice: u64,
-    /// Units asked for since the last slice was taken.
+    /// Units asked for since the last slice came.
     asked: u64,
 }
 
-/// What to do about a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
-    /// It is decided.
-    Decided(Decision),
-    /// A slice has to be taken, and unspent units of an old one given back first.
-    Take { units: u64, give_back: u64 },
+#[derive(Debug)]
+struct Failed<E> {
+    attempt: u64,
+    error: Arc<E>,
+    /// Until when nothing is taken.
+    until: Nanos,
 }
 
-impl Account {
+/// What to do about a request.
+#[derive(Debug)]
+pub(super) enum Step<E> {
+    /// It is decided.
+    Decided(Decision),
+    /// The last take failed a moment ago.
+    Failed(Arc<E>),
+    /// Take this slice, and report.
+    Take(Slice),
+    /// Wait until this take has ended, and ask again.
+    Wait { attempt: u64 },
+    /// It is too large for a slice: ask the shared limiter for it alone.
+    Alone,
+}
+
+/// Units that are to be given back. They count as returning until one of the reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Back {
+    pub(super) units: u64,
+    taken_at: Nanos,
+}
+
+impl<E> Account<E> {
     pub(super) fn new() -> Self {
         let zero = Nanos::ZERO;
-        Account { left: 0, until: zero, dry_until: zero, fresh_at: zero, slice: 1, asked: 0 }
+        Account {
+            left: 0,
+            until: zero,
+            taken_at: zero,
+            spent: 0,
+            returning: 0,
+            doubtful: 0,
+            doubt_until: zero,
+            taking: false,
+            attempt: 0,
+            dry_until: zero,
+            retry_at: zero,
+            fresh_at: zero,
+            failed: None,
+            cautious: false,
+            slice: 1,
+            asked: 0,
+        }
     }
 
-    /// Spends `cost` if it is there, and counts the demand.
-    pub(super) fn ask(&mut self, now: Nanos, cost: u64, terms: &Terms) -> Step {
+    /// Counts a request, once, and decides it if that takes no slice.
+    pub(super) fn ask(&mut self, now: Nanos, cost: u64) -> Option<Decision> {
         self.asked = self.asked.saturating_add(cost);
-        match self.spend(now, cost) {
-            Some(decision) => Step::Decided(decision),
-            None if now < self.dry_until => Step::Decided(self.denied(now)),
-            None => self.next_slice(now, cost, terms),
+        self.decide(now, cost)
+    }
+
+    /// What to do about a request that has been counted.
+    pub(super) fn ask_again(&mut self, now: Nanos, cost: u64, terms: &Terms) -> Step<E> {
+        if let Some(decision) = self.decide(now, cost) {
+            return Step::Decided(decision);
+        }
+        if cost > terms.largest {
+            return self.failure(now).map_or(Step::Alone, Step::Failed);
+        }
+        if self.taking {
+            return Step::Wait { attempt: self.attempt };
+        }
+        self.failure(now).map_or_else(|| self.plan(now, cost, terms), Step::Failed)
+    }
+
+    /// The decision that a request would get that takes no slice, with nothing spent.
+    pub(super) fn peek(&self, now: Nanos, cost: u64) -> Option<Decision> {
+        if self.held(now) >= cost {
+            Some(self.allowed(now, self.held(now) - cost))
+        } else if now < self.dry_until {
+            Some(self.denied(now))
+        } else {
+            None
         }
     }
 
-    /// The same for a request that has been counted and has waited for others to take.
-    pub(super) fn ask_again(&mut self, now: Nanos, cost: u64, terms: &Terms) -> Step {
-        self.asked = self.asked.saturating_sub(cost);
-        self.ask(now, cost, terms)
+    fn decide(&mut self, now: Nanos, cost: u64) -> Option<Decision> {
+        let decision = self.peek(now, cost)?;
+        if decision.is_allowed() {
+            self.left -= cost;
+            self.spent = self.spent.saturating_add(cost);
+        }
+        Some(decision)
     }
 
-    fn spend(&mut self, now: Nanos, cost: u64) -> Option<Decision> {
-        if now >= self.until || cost > self.left {
-            return None;
-        }
-        self.left -= cost;
-        Some(Decision::Allowed {
-            remaining: self.left,
-            reset_after: self.fresh_at.saturating_sub(now),
-            delay: Nanos::ZERO,
-        })
+    /// The units that may be spent now.
+    fn held(&self, now: Nanos) -> u64 {
+        if now < self.until { self.left } else { 0 }
+    }
+
+    fn allowed(&self, now: Nanos, remaining: u64) -> Decision {
+        Decision::Allowed { remaining, reset_after: self.fresh_at.saturating_sub(now), delay: Nanos::ZERO }
     }
 
     fn denied(&self, now: Nanos) -> Decision {
-        let retry_after = self.dry_until.saturating_sub(now).max(Nanos::new(1));
+        let retry_after = self.dry_until.max(self.retry_at).saturating_sub(now).max(Nanos::new(1));
         let reset_after = self.fresh_at.saturating_sub(now).max(retry_after);
-        let remaining = if now < self.until { self.left } else { 0 };
-        Decision::Denied { retry_after, remaining, reset_after }
+        Decision::Denied { retry_after, remaining: self.held(now), reset_after }
+    }
+
+    fn failure(&self, now: Nanos) -> Option<Arc<E>> {
+        let failed = self.failed.as_ref().filter(|failed| now < failed.until)?;
+        Some(Arc::clone(&failed.error))
+    }
+
+    /// Why this take failed, if it did.
+    pub(super) fn failure_of(&self, attempt: u64) -> Option<Arc<E>> {
+        self.failed.as_ref().filter(|failed| failed.attempt == attempt).map(|failed| Arc::clone(&failed.error))
     }
 
     /// A slice that was spent before its time was too small: twice as much. One that was not was too large: as much as
     /// was asked for in that time.
-    fn next_slice(&mut self, now: Nanos, cost: u64, terms: &Terms) -> Step {
-        let give_back = if now >= self.until { std::mem::take(&mut self.left) } else { 0 };
-        self.slice = if now >= self.until { self.asked } else { self.slice.saturating_mul(2) }.clamp(1, terms.largest);
-        // `spend` found less than the cost.
-        let missing = cost - self.left;
-        Step::Take { units: self.slice.max(missing), give_back }
+    fn plan(&mut self, now: Nanos, cost: u64, terms: &Terms) -> Step<E> {
+        if now >= self.doubt_until {
+            self.doubtful = 0;
+        }
+        let out = self.left.saturating_add(self.returning).saturating_add(self.doubtful);
+        let room = terms.largest.saturating_sub(out);
+        // More than is held.
+        let least = cost - self.held(now);
+        if least > room {
+            return Step::Alone;
+        }
+        let demand = if now >= self.until { self.asked } else { self.slice.saturating_mul(2) };
+        self.slice = if self.cautious { 1 } else { demand.clamp(1, terms.largest) };
+        self.taking = true;
+        self.attempt += 1;
+        Step::Take(Slice { least, most: self.slice.max(least).min(room), keep: terms.keep })
     }
 
-    /// Adds what was taken, and decides the request for which it was.
-    pub(super) fn add(&mut self, now: Nanos, cost: u64, wanted: u64, grant: Grant, terms: &Terms) -> Decision {
-        let had = self.left;
-        self.left = self.left.saturating_add(grant.units);
-        // The request for which it was taken is the first that it serves.
+    /// The slice that was asked for at `asked_at` has come: adds it, and decides the request for which it was taken, which is
+    /// the first that it serves. `None` when others have spent in the meantime what the request had counted on.
+    pub(super) fn granted(
+        &mut self,
+        (asked_at, now): (Nanos, Nanos),
+        cost: u64,
+        wanted: Slice,
+        grant: Grant,
+        terms: &Terms,
+    ) -> Option<Decision> {
+        self.taking = false;
+        self.cautious = false;
+        self.failed = None;
         self.asked = cost;
         let (retry, reset) = match grant.decision {
             Decision::Allowed { reset_after, .. } => (Nanos::ZERO, reset_after),
@@ -106,133 +221,109 @@ impl Account {
             Decision::Never { .. } => (Nanos::ZERO, Nanos::ZERO),
         };
         self.fresh_at = now.saturating_add(reset);
-        if grant.units < wanted {
-            self.dry_until = now.saturating_add(retry.max(terms.pause));
+        if grant.units < wanted.most {
+            self.dry_until = now.saturating_add(terms.pause);
+            self.retry_at = now.saturating_add(retry);
         }
-        // Older units are spent first. Where they are not (it was not enough), nothing may lengthen their life.
-        if had == 0 || self.left >= cost {
-            self.until = now.saturating_add(terms.lifetime);
+        if grant.units == 0 {
+            return self.decide(now, cost);
         }
-        self.spend(now, cost).unwrap_or_else(|| self.denied(now))
+        let had = self.held(now);
+        self.left = self.left.saturating_add(grant.units);
+        let serves = had.saturating_add(grant.units) >= cost;
+        self.spent = 0;
+        if had == 0 || serves {
+            // Older units are spent first, on this request: what is left of it is new.
+            self.taken_at = asked_at;
+            self.until = asked_at.saturating_add(lifetime(reset, terms));
+        }
+        if !serves {
+            return None;
+        }
+        self.left -= cost;
+        self.spent = cost.saturating_sub(had);
+        Some(self.allowed(now, self.left))
     }
 
-    /// Takes units back that were spent. `false` when there is no lease to take them.
-    pub(super) fn unspend(&mut self, now: Nanos, units: u64) -> bool {
-        let open = now < self.until;
-        if open {
-            self.left = self.left.saturating_add(units);
-        }
-        open
+    /// The take failed. Whether it was executed is not known: if so, its units stay charged.
+    pub(super) fn failed(&mut self, now: Nanos, error: Arc<E>, terms: &Terms) {
+        self.cancelled();
+        self.failed = Some(Failed { attempt: self.attempt, error, until: now.saturating_add(terms.pause) });
     }
 
-    /// Ends the lease, and says what was not spent of it.
-    pub(super) fn close(&mut self) -> u64 {
+    /// Whoever was taking has gone away.
+    pub(super) fn cancelled(&mut self) {
+        self.taking = false;
+        self.cautious = true;
+    }
+
+    /// Takes spent units back into the lease, and says how many must go to the shared limiter instead: while a slice is
+    /// being taken all of them, since there may be no room for both.
+    pub(super) fn unspend(&mut self, now: Nanos, units: u64) -> u64 {
+        let back = if now < self.until && !self.taking { units.min(self.spent) } else { 0 };
+        self.spent -= back;
+        self.left = self.left.saturating_add(back);
+        units - back
+    }
+
+    /// Ends the lease if its time is over.
+    pub(super) fn expire(&mut self, now: Nanos, terms: &Terms) -> Option<Back> {
+        if now < self.until || self.left == 0 { None } else { self.close(now, terms) }
+    }
+
+    /// Ends the lease: what has not been spent of it and has not drained yet is to be given back, the rest has expired.
+    pub(super) fn close(&mut self, now: Nanos, terms: &Terms) -> Option<Back> {
+        let left = std::mem::take(&mut self.left);
         self.until = Nanos::ZERO;
-        std::mem::take(&mut self.left)
+        self.spent = 0;
+        let drained = terms.drained(now.saturating_sub(self.taken_at));
+        let units = left.saturating_sub(drained);
+        if units == 0 {
+            return None;
+        }
+        self.returning = self.returning.saturating_add(units);
+        Some(Back { units, taken_at: self.taken_at })
     }
 
-    /// Whether nothing would be lost by forgetting the lease: nothing is left, and it has been so for a while.
+    /// The shared limiter has the units again.
+    pub(super) fn returned(&mut self, back: Back) {
+        self.returning = self.returning.saturating_sub(back.units);
+    }
+
+    /// The call that gives them back failed: it may yet be executed, so for a lifetime they count as held, and are not spent.
+    pub(super) fn not_returned(&mut self, now: Nanos, back: Back, terms: &Terms) {
+        self.returned(back);
+        self.doubtful = self.doubtful.saturating_add(back.units);
+        self.doubt_until = now.saturating_add(terms.lifetime);
+    }
+
+    /// They were never sent: they wait for the next one to give them back.
+    pub(super) fn put_back(&mut self, back: Back) {
+        self.returned(back);
+        self.taken_at = if self.left == 0 { back.taken_at } else { self.taken_at.min(back.taken_at) };
+        self.left = self.left.saturating_add(back.units);
+    }
+
+    /// Whether nothing would be lost by forgetting the account: it holds nothing, and it has been so for a while.
     pub(super) fn is_idle(&self, now: Nanos) -> bool {
-        now >= self.until && self.left == 0 && now >= self.dry_until
+        let holds = self.left > 0 || self.returning > 0 || self.taking || now < self.doubt_until;
+        !holds && now >= self.until && now >= self.dry_until && self.failure(now).is_none()
     }
 
-    /// Whether units wait to be given back.
-    pub(super) fn has_expired(&self, now: Nanos) -> bool {
-        now >= self.until && self.left > 0
+    /// Units that leave no room for others.
+    #[cfg(test)]
+    pub(super) fn out(&self) -> u64 {
+        self.live() + self.doubtful
+    }
+
+    /// Units that were granted and are neither spent nor back nor expired.
+    #[cfg(test)]
+    pub(super) fn live(&self) -> u64 {
+        self.left + self.returning
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const TERMS: Terms = Terms { largest: 16, lifetime: Nanos::from_millis(1000), pause: Nanos::from_millis(50) };
-
-    fn ms(ms: u64) -> Nanos {
-        Nanos::from_millis(ms)
-    }
-
-    /// A shared limiter that has `units` at the moment, and more in 7 ms.
-    fn grant(units: u64) -> Grant {
-        let decision = if units > 0 {
-            Decision::Allowed { remaining: 0, reset_after: ms(500), delay: Nanos::ZERO }
-        } else {
-            Decision::Denied { retry_after: ms(7), remaining: 0, reset_after: ms(500) }
-        };
-        Grant { units, decision }
-    }
-
-    /// Asks for `cost`, from a shared limiter that grants everything; what was taken for it.
-    fn taken(account: &mut Account, at: u64, cost: u64) -> u64 {
-        match account.ask(ms(at), cost, &TERMS) {
-            Step::Decided(_) => 0,
-            Step::Take { units, .. } => {
-                assert!(account.add(ms(at), cost, units, grant(units), &TERMS).is_allowed());
-                units
-            }
-        }
-    }
-
-    #[test]
-    fn slices_double_while_they_are_spent_in_time() {
-        let mut account = Account::new();
-        let takes: Vec<u64> = (0..100).map(|i| taken(&mut account, i, 1)).filter(|&units| units > 0).collect();
-        assert_eq!(takes, [1, 2, 4, 8, 16, 16, 16, 16, 16, 16]);
-    }
-
-    #[test]
-    fn what_is_not_spent_in_time_is_given_back_and_the_next_slice_is_what_was_asked_for() {
-        let mut account = Account::new();
-        for at in 0..40 {
-            taken(&mut account, at, 1);
-        }
-        // 47 taken, 40 spent, 9 of the last slice; then it is quiet, and one more.
-        assert_eq!(account.ask(ms(1100), 1, &TERMS), Step::Take { units: 10, give_back: 7 });
-        assert!(account.add(ms(1100), 1, 10, grant(10), &TERMS).is_allowed());
-        assert!(account.has_expired(ms(2100)) && !account.has_expired(ms(2099)));
-        assert_eq!(account.close(), 9);
-        assert!(account.is_idle(ms(2100)));
-    }
-
-    #[test]
-    fn dry_it_denies_without_asking_until_there_may_be_more() {
-        let mut account = Account::new();
-        assert_eq!(account.ask(ms(0), 1, &TERMS), Step::Take { units: 1, give_back: 0 });
-        let denied = account.add(ms(0), 1, 1, grant(0), &TERMS);
-        assert_eq!(denied, Decision::Denied { retry_after: ms(50), remaining: 0, reset_after: ms(500) });
-        let denied = account.ask(ms(30), 1, &TERMS);
-        let expected = Decision::Denied { retry_after: ms(20), remaining: 0, reset_after: ms(470) };
-        assert_eq!(denied, Step::Decided(expected));
-        assert!(matches!(account.ask(ms(50), 1, &TERMS), Step::Take { .. }));
-    }
-
-    #[test]
-    fn part_of_a_slice_serves_as_far_as_it_goes() {
-        let mut account = Account::new();
-        assert_eq!(account.ask(ms(0), 5, &TERMS), Step::Take { units: 5, give_back: 0 });
-        let denied = account.add(ms(0), 5, 5, grant(3), &TERMS);
-        assert!(matches!(denied, Decision::Denied { remaining: 3, .. }));
-        assert!(matches!(account.ask(ms(1), 3, &TERMS), Step::Decided(Decision::Allowed { remaining: 0, .. })));
-        assert!(matches!(account.ask(ms(1), 1, &TERMS), Step::Decided(Decision::Denied { .. })));
-    }
-
-    #[test]
-    fn units_that_wait_for_more_do_not_live_longer() {
-        let mut account = Account::new();
-        for round in 0..10 {
-            let at = round * 100;
-            let Step::Take { units, give_back: 0 } = account.ask(ms(at), 9, &TERMS) else { panic!("too few") };
-            assert!(!account.add(ms(at), 9, units, grant(u64::from(round == 0)), &TERMS).is_allowed());
-        }
-        assert!(matches!(account.ask(ms(1000), 9, &TERMS), Step::Take { give_back: 1, .. }));
-    }
-
-    #[test]
-    fn what_is_given_back_while_the_lease_lives_is_spent_again() {
-        let mut account = Account::new();
-        taken(&mut account, 0, 1);
-        assert!(account.unspend(ms(1), 1));
-        assert!(matches!(account.ask(ms(2), 1, &TERMS), Step::Decided(Decision::Allowed { .. })));
-        assert!(!account.unspend(ms(1000), 1), "the lease is over");
-    }
+/// How long a slice may be spent, of which the shared limiter said that it would be fresh after `reset`.
+fn lifetime(reset: Nanos, terms: &Terms) -> Nanos {
+    if terms.ends_with_window { terms.lifetime.min(reset) } else { terms.lifetime }
 }

@@ -1,18 +1,16 @@
-//! The choices of a [`Leased`] limiter, and the terms of its leases that follow from them.
+//! The choices of a [`Leased`] limiter.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
 
-use ratelimit_core::{Algorithm, Nanos, Policy, Rule};
+use ratelimit_core::{Nanos, Policy};
 
-use super::account::Terms;
+use super::give_back::Tasks;
 use super::table::Table;
+use super::terms::Terms;
 use super::{Counters, Inner, Leased, Lender};
 use crate::{Clock, SystemClock};
-
-/// The longest pause after a slice that was smaller than wanted.
-const LONGEST_PAUSE: Nanos = Nanos::from_millis(50);
-/// At most this part of the capacity is in leases.
-const PART_OUT: u64 = 4;
 
 /// The choices of a [`Leased`] limiter; from [`Leased::builder`].
 #[derive(Debug, Clone)]
@@ -23,6 +21,8 @@ pub struct Builder<L, C = SystemClock> {
     servers: u64,
     lifetime: Nanos,
     max_clients: usize,
+    patience: Duration,
+    max_waiting: usize,
     clock: C,
 }
 
@@ -34,13 +34,16 @@ impl<L: Lender> Builder<L> {
             servers: 1,
             lifetime: Nanos::from_secs(1),
             max_clients: 10_000,
+            patience: Duration::from_millis(50),
+            max_waiting: 10_000,
             clock: SystemClock::new(),
         }
     }
 }
 
 impl<L: Lender, C: Clock> Builder<L, C> {
-    /// How many servers lease; with more than said, more than a quarter of the capacity may be out. 1 unless set.
+    /// How many servers lease, the same for all of them; with more than said, more may be held than is kept free, and the
+    /// bound is that of the lifetime alone. 1 unless set.
     pub fn servers(self, servers: u64) -> Self {
         Builder { servers: servers.max(1), ..self }
     }
@@ -55,6 +58,17 @@ impl<L: Lender, C: Clock> Builder<L, C> {
         Builder { max_clients, ..self }
     }
 
+    /// How long a request may wait for slices that others take, its own included after such a wait; 50 ms unless set. A
+    /// request that has not waited is bounded by the shared limiter's timeout.
+    pub fn timeout(self, patience: Duration) -> Self {
+        Builder { patience, ..self }
+    }
+
+    /// How many requests may wait for others' slices at a time; further ones fail at once. 10 000 unless set.
+    pub fn max_waiting(self, max_waiting: usize) -> Self {
+        Builder { max_waiting, ..self }
+    }
+
     /// Reads the time from `clock`.
     pub fn clock<D: Clock>(self, clock: D) -> Builder<L, D> {
         Builder {
@@ -63,45 +77,27 @@ impl<L: Lender, C: Clock> Builder<L, C> {
             servers: self.servers,
             lifetime: self.lifetime,
             max_clients: self.max_clients,
+            patience: self.patience,
+            max_waiting: self.max_waiting,
             clock,
         }
     }
 
     /// The limiter.
     pub fn build(self) -> Leased<L, C> {
-        let terms = terms(&self.policy, self.servers, self.lifetime);
-        let returns = self.policy.rules().iter().all(|rule| matches!(rule, Rule::TokenBucket(_) | Rule::Unlimited));
         Leased {
             inner: Arc::new(Inner {
+                terms: Terms::new(&self.policy, self.servers, self.lifetime),
                 lender: self.lender,
                 policy: self.policy,
-                terms,
-                returns,
                 table: Table::new(self.max_clients),
                 clock: self.clock,
                 counters: Counters::default(),
+                patience: self.patience,
+                max_waiting: self.max_waiting,
+                waiting: AtomicUsize::new(0),
+                tasks: Tasks::default(),
             }),
         }
     }
-}
-
-/// `None` where a lease makes no sense.
-fn terms(policy: &Policy, servers: u64, lifetime: Nanos) -> Option<Terms> {
-    let largest = policy.capacity() / servers.saturating_mul(PART_OUT);
-    let queues = policy.rules().iter().any(|rule| matches!(rule, Rule::LeakyBucket(_)));
-    if queues || largest < 2 || lifetime == Nanos::ZERO {
-        return None;
-    }
-    // A pause in which a bucket would run over would lose units.
-    let fills = policy.rules().iter().filter_map(time_to_fill).min().unwrap_or(Nanos::MAX);
-    let pause = Nanos::new(fills.get() / 8).min(LONGEST_PAUSE);
-    Some(Terms { largest, lifetime, pause })
-}
-
-/// How long an empty bucket takes to fill; of a window, the window.
-fn time_to_fill(rule: &Rule) -> Option<Nanos> {
-    let quota = rule.quota()?;
-    let units = rule.burst().unwrap_or(quota.limit());
-    let nanos = u128::from(units) * u128::from(quota.window().get()) / u128::from(quota.limit());
-    Some(Nanos::new(u64::try_from(nanos).unwrap_or(u64::MAX)))
 }

@@ -11,36 +11,65 @@
 //! # Guarantee
 //!
 //! A unit is charged before it is spent, and is spent at most one lifetime later. So all servers together admit in a
-//! span T at most what the policy admits in `T + lifetime`, and since the start no more than the policy's bound.
+//! span T at most what the policy admits in `T + lifetime`. Beyond that, with Q the units that all servers hold of a client
+//! at most, an eighth of the capacity at most:
+//!
+//! - Token bucket: never more than the policy's own bound, in any span. Slices leave Q units of the bucket free. Let V be
+//!   the level of the shared bucket, E the level that a bucket would have which is charged when units are spent, and X what
+//!   is held, all in units. Taking adds to V and X alike, spending moves from X to E, and draining lowers V and E alike
+//!   while both are above 0; only while E is 0 does V drain alone, and then `E + X - V <= X <= Q`. So `E + X <= V + Q`
+//!   always, and V is at most the burst less Q: E never exceeds the burst.
+//! - Fixed window alone: never more than the limit in a window, since a slice ends with its window.
+//! - Sliding log, sliding counter, several rules with a window: never more than the rule admits plus Q, in any window.
+//!   (The token buckets among them keep their own bound.)
+//!
+//! This holds where all servers lease, with the same `servers`, and no more servers than that. A request that waits for
+//! its own slice counts when it is charged, as one without a lease does.
 //!
 //! # What it costs
 //!
-//! Units in a lease are not there for other servers: at most a quarter of the capacity is out at a time. `remaining` is what
-//! the lease holds, and a denial may come up to a pause (50 ms at most) early. A token bucket gets unspent slices back;
-//! of a window they expire, since a late refund would be taken from a newer window. Leases are off where a slice would be
-//! less than 2 units, and for the leaky bucket, whose delays are one queue.
+//! Units in a lease are not there for other servers. A token bucket admits the burst less Q at once, and a larger cost
+//! never passes; its rate is untouched. `remaining` is what the lease holds, and a denial may come up to a pause (50 ms at
+//! most) early. A token bucket gets unspent slices back, less what has drained; of a window they expire, since a late
+//! refund would be taken from a newer window. Leases are off where a server could hold less than 2 units, and for the
+//! leaky bucket, whose delays are one queue.
+//!
+//! # When the shared limiter fails
+//!
+//! All requests that wait for a slice share the error of the one that takes it, so that none waits for longer than that
+//! one; for a pause the next ones get it at once. What a failed or cancelled take has charged, if it was executed, is not
+//! known and not spent: at most one slice, and then no more than what is missing each pause.
 
 mod account;
+mod backend;
 mod builder;
+mod error;
+mod give_back;
 mod lender;
+#[cfg(test)]
+mod machine;
+mod refill;
 mod table;
+mod terms;
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
-use ratelimit_core::{Algorithm, Decision, Policy};
+use ratelimit_core::{Decision, Nanos, Policy};
 
 pub use builder::Builder;
-pub use lender::{Grant, Lender};
+pub use error::LeaseError;
+pub use lender::{Grant, Lender, Slice};
 
 use crate::cell::lock;
 use crate::{Backend, Clock, SystemClock};
-use account::{Step, Terms};
-use table::{Lease, Table};
+use give_back::Tasks;
+use table::Table;
+use terms::Terms;
 
 /// A shared limiter whose quota this server spends by the slice. Clones are handles to the same leases.
 ///
@@ -60,20 +89,23 @@ use table::{Lease, Table};
 /// # Ok(())
 /// # }
 /// ```
-pub struct Leased<L, C = SystemClock> {
+pub struct Leased<L: Backend, C = SystemClock> {
     inner: Arc<Inner<L, C>>,
 }
 
-struct Inner<L, C> {
+struct Inner<L: Backend, C> {
     lender: L,
     policy: Policy,
     /// `None` where leases are off.
     terms: Option<Terms>,
-    /// Whether unspent slices may be given back.
-    returns: bool,
-    table: Table,
+    table: Table<L::Error>,
     clock: C,
     counters: Counters,
+    /// How long a request may wait for slices, and how many may wait at a time.
+    patience: Duration,
+    max_waiting: usize,
+    waiting: AtomicUsize,
+    tasks: Tasks,
 }
 
 #[derive(Debug, Default)]
@@ -98,13 +130,13 @@ impl<L: Lender> Leased<L> {
     }
 }
 
-impl<L, C> Clone for Leased<L, C> {
+impl<L: Backend, C> Clone for Leased<L, C> {
     fn clone(&self) -> Self {
         Leased { inner: Arc::clone(&self.inner) }
     }
 }
 
-impl<L, C> fmt::Debug for Leased<L, C> {
+impl<L: Backend, C> fmt::Debug for Leased<L, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Leased")
             .field("policy", &format_args!("{}", self.inner.policy))
@@ -113,80 +145,124 @@ impl<L, C> fmt::Debug for Leased<L, C> {
     }
 }
 
-impl<L: Lender, C: Clock> Leased<L, C> {
-    /// Decides one request of `cost` units by the client `key`: from the lease, or after taking a slice.
+impl<L: Lender + 'static, C: Clock + 'static> Leased<L, C> {
+    /// Decides one request of `cost` units by the client `key`: from the lease, or after taking a slice. Cost 0 always
+    /// passes, and asks nobody.
     ///
     /// # Errors
-    /// When a slice had to be taken and the shared limiter failed.
-    pub async fn check_n(&self, key: &[u8], cost: u64) -> Result<Decision, L::Error> {
-        let inner = &*self.inner;
+    /// When a slice had to be taken and the shared limiter failed, or too many requests wait.
+    pub async fn check_n(&self, key: &[u8], cost: u64) -> Result<Decision, LeaseError<L::Error>> {
+        let inner = &self.inner;
         inner.counters.decisions.fetch_add(1, Ordering::Relaxed);
-        let capacity = inner.policy.capacity();
-        if cost > capacity {
-            return Ok(Decision::Never { capacity });
+        let Some(terms) = &inner.terms else { return inner.plainly(key, cost).await };
+        if cost > terms.capacity {
+            return Ok(Decision::Never { capacity: terms.capacity });
         }
-        let Some(terms) = &inner.terms else { return inner.directly(key, cost).await };
         let now = inner.clock.now();
-        let Some(lease) = inner.table.lease(key, now) else { return inner.directly(key, cost).await };
-        if let Step::Decided(decision) = lock(&lease.account).ask(now, cost, terms) {
-            return Ok(decision);
+        if cost == 0 {
+            let lease = inner.table.find(key);
+            return Ok(lease.and_then(|lease| lock(&lease.account).peek(now, 0)).unwrap_or(NOTHING));
         }
-        inner.refill(&lease, key, cost, terms).await
+        let (lease, unspent) = inner.table.lease(key, now, terms);
+        inner.give_back_later(unspent).await;
+        let Some(lease) = lease else { return inner.alone(key, cost, terms).await };
+        let decided = lock(&lease.account).ask(now, cost);
+        match decided {
+            Some(decision) => Ok(decision),
+            None => inner.refill(&lease, key, cost, terms).await,
+        }
     }
 
-    /// The decision of the shared limiter on `cost`, with nothing charged; leases are not counted as free.
+    /// The decision that [`check_n`](Self::check_n) would take, with nothing charged: from the lease, or that of the shared
+    /// limiter, one round trip or two.
     ///
     /// # Errors
     /// When the shared limiter fails.
-    pub async fn peek(&self, key: &[u8], cost: u64) -> Result<Decision, L::Error> {
-        self.inner.counted();
-        self.inner.lender.peek(key, cost).await
+    pub async fn peek(&self, key: &[u8], cost: u64) -> Result<Decision, LeaseError<L::Error>> {
+        let inner = &self.inner;
+        let keep = inner.terms.map_or(0, |terms| terms.keep);
+        if let Some(terms) = inner.terms {
+            if cost > terms.capacity {
+                return Ok(Decision::Never { capacity: terms.capacity });
+            }
+            let lease = inner.table.find(key);
+            if let Some(decision) = lease.and_then(|lease| lock(&lease.account).peek(inner.clock.now(), cost)) {
+                return Ok(decision);
+            }
+        }
+        let decision = inner.peek(key, cost).await?;
+        let Decision::Allowed { remaining, reset_after, delay } = decision else { return Ok(decision) };
+        if cost == 0 || remaining >= keep {
+            return Ok(Decision::Allowed { remaining: remaining.saturating_sub(keep), reset_after, delay });
+        }
+        // It needs units that are kept free: when it will not need them any more.
+        match inner.peek(key, cost.saturating_add(keep)).await? {
+            Decision::Denied { retry_after, remaining, reset_after } => {
+                Ok(Decision::Denied { retry_after, remaining: remaining.saturating_sub(keep), reset_after })
+            }
+            Decision::Allowed { .. } | Decision::Never { .. } => Ok(decision),
+        }
     }
 
     /// Records `cost` units in the shared limiter, whatever the limit.
     ///
     /// # Errors
     /// When the shared limiter fails.
-    pub async fn charge(&self, key: &[u8], cost: u64) -> Result<(), L::Error> {
+    pub async fn charge(&self, key: &[u8], cost: u64) -> Result<(), LeaseError<L::Error>> {
         self.inner.counted();
-        self.inner.lender.charge(key, cost).await
+        self.inner.lender.charge(key, cost).await.map_err(LeaseError::lender)
     }
 
-    /// Gives `cost` units back: to the lease while there is one, or else to the shared limiter.
+    /// Gives `cost` units back: to the lease as far as they were spent of its present slice, the rest to the shared
+    /// limiter, which takes back no more than it has recorded.
     ///
     /// # Errors
     /// When the shared limiter fails.
-    pub async fn refund(&self, key: &[u8], cost: u64) -> Result<(), L::Error> {
-        let inner = &*self.inner;
-        if let Some(lease) = inner.table.find(key)
-            && lock(&lease.account).unspend(inner.clock.now(), cost)
-        {
+    pub async fn refund(&self, key: &[u8], cost: u64) -> Result<(), LeaseError<L::Error>> {
+        let inner = &self.inner;
+        let lease = inner.table.find(key);
+        let rest = lease.map_or(cost, |lease| lock(&lease.account).unspend(inner.clock.now(), cost));
+        if rest == 0 {
             return Ok(());
         }
         inner.counted();
-        inner.lender.refund(key, cost).await
+        inner.lender.refund(key, rest).await.map_err(LeaseError::lender)
     }
 
     /// Forgets the client, here and in the shared limiter. Other servers keep their leases for their time.
     ///
     /// # Errors
     /// When the shared limiter fails.
-    pub async fn reset(&self, key: &[u8]) -> Result<(), L::Error> {
-        self.inner.table.forget(key);
-        self.inner.counted();
-        self.inner.lender.reset(key).await
+    pub async fn reset(&self, key: &[u8]) -> Result<(), LeaseError<L::Error>> {
+        let inner = &self.inner;
+        if let (Some(terms), Some(lease)) = (&inner.terms, inner.table.find(key)) {
+            let mut account = lock(&lease.account);
+            if let Some(back) = account.close(inner.clock.now(), terms) {
+                // With the client's state its units go too.
+                account.returned(back);
+            }
+        }
+        inner.counted();
+        inner.lender.reset(key).await.map_err(LeaseError::lender)
     }
 
-    /// Gives back what has not been spent of leases that are over. Calls that take slices do so too, a few leases at a time; a
-    /// server that has fallen quiet gives back by calling this now and then. Returns how many units went back.
+    /// Gives back what has not been spent of leases that are over. Calls that ask the shared limiter have others do so too, a
+    /// few leases at a time; a server that has fallen quiet gives back by calling this now and then. Ends at the first
+    /// failure. Returns how many units went back.
     pub async fn give_back_expired(&self) -> u64 {
-        let now = self.inner.clock.now();
-        self.inner.give_back(self.inner.table.close_expired(now, usize::MAX)).await
+        let inner = &self.inner;
+        let Some(terms) = &inner.terms else { return 0 };
+        inner.give_back(inner.table.close_expired(inner.clock.now(), terms, usize::MAX)).await
     }
 
-    /// Ends all leases and gives back what has not been spent: before a server ends. Returns how many units went back.
+    /// Ends all leases and gives back what has not been spent, and waits for what is on its way already: before a server
+    /// ends, when no requests come any more. Ends at the first failure; what is left stays charged. Returns how many
+    /// units went back.
     pub async fn give_back_all(&self) -> u64 {
-        self.inner.give_back(self.inner.table.close_all()).await
+        let inner = &self.inner;
+        let Some(terms) = &inner.terms else { return 0 };
+        let before = inner.tasks.join().await;
+        before + inner.give_back(inner.table.close_all(inner.clock.now(), terms)).await
     }
 
     /// What it has done so far.
@@ -199,82 +275,5 @@ impl<L: Lender, C: Clock> Leased<L, C> {
     }
 }
 
-impl<L: Lender, C: Clock> Inner<L, C> {
-    fn counted(&self) {
-        self.counters.round_trips.fetch_add(1, Ordering::Relaxed);
-    }
-
-    async fn directly(&self, key: &[u8], cost: u64) -> Result<Decision, L::Error> {
-        self.counted();
-        self.lender.check_n(key, cost).await
-    }
-
-    /// One task takes the slice, and the others wait for it.
-    async fn refill(&self, lease: &Lease, key: &[u8], cost: u64, terms: &Terms) -> Result<Decision, L::Error> {
-        let _turn = lease.taking.lock().await;
-        let now = self.clock.now();
-        let step = lock(&lease.account).ask_again(now, cost, terms);
-        let (wanted, give_back) = match step {
-            Step::Decided(decision) => return Ok(decision),
-            Step::Take { units, give_back } => (units.min(self.policy.capacity()), give_back),
-        };
-        let mut unspent = self.table.close_expired(now, 2);
-        if give_back > 0 {
-            unspent.push((key.into(), give_back));
-        }
-        self.give_back(unspent).await;
-        self.counted();
-        let grant = self.lender.take(key, wanted).await?;
-        let now = self.clock.now();
-        Ok(lock(&lease.account).add(now, cost, wanted, grant, terms))
-    }
-
-    /// What cannot be given back, because the policy does not allow it or the shared limiter fails, has expired.
-    async fn give_back(&self, unspent: Vec<(Box<[u8]>, u64)>) -> u64 {
-        let mut sum = 0;
-        for (key, units) in unspent {
-            if self.returns && units > 0 {
-                self.counted();
-                if self.lender.refund(&key, units).await.is_ok() {
-                    sum += units;
-                }
-            }
-        }
-        sum
-    }
-}
-
-impl<L, C> Backend for Leased<L, C>
-where
-    L: Lender + 'static,
-    C: Clock + 'static,
-{
-    type Error = L::Error;
-    type Decide = Pin<Box<dyn Future<Output = Result<Decision, Self::Error>> + Send>>;
-    type Change = Pin<Box<dyn Future<Output = Result<(), Self::Error>> + Send>>;
-
-    fn check_n(&self, key: &[u8], cost: u64) -> Self::Decide {
-        let (limiter, key) = (self.clone(), key.to_vec());
-        Box::pin(async move { Leased::check_n(&limiter, &key, cost).await })
-    }
-
-    fn peek(&self, key: &[u8], cost: u64) -> Self::Decide {
-        let (limiter, key) = (self.clone(), key.to_vec());
-        Box::pin(async move { Leased::peek(&limiter, &key, cost).await })
-    }
-
-    fn charge(&self, key: &[u8], cost: u64) -> Self::Change {
-        let (limiter, key) = (self.clone(), key.to_vec());
-        Box::pin(async move { Leased::charge(&limiter, &key, cost).await })
-    }
-
-    fn refund(&self, key: &[u8], cost: u64) -> Self::Change {
-        let (limiter, key) = (self.clone(), key.to_vec());
-        Box::pin(async move { Leased::refund(&limiter, &key, cost).await })
-    }
-
-    fn reset(&self, key: &[u8]) -> Self::Change {
-        let (limiter, key) = (self.clone(), key.to_vec());
-        Box::pin(async move { Leased::reset(&limiter, &key).await })
-    }
-}
+/// The answer to cost 0 for a client without a lease.
+const NOTHING: Decision = Decision::Allowed { remaining: 0, reset_after: Nanos::ZERO, delay: Nanos::ZERO };

@@ -120,11 +120,6 @@ fn single(address: &str) -> Result<Target, BuildError> {
 
 #[cfg(feature = "redis-cluster")]
 fn cluster(addresses: &[&str]) -> Result<Target, BuildError> {
-    // A decision that is sent twice could be charged twice, so redirections are followed and little else is retried.
-    let client = redis::cluster::ClusterClient::builder(addresses.to_vec())
-        .retries(2)
-        .connection_timeout(Duration::from_secs(1))
-        .build()
-        .map_err(BuildError::Address)?;
+    let client = super::cluster::client(addresses).map_err(BuildError::Address)?;
     Ok(Target::Cluster(Box::new(client)))
 }

@@ -5,21 +5,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use ratelimit_core::{Algorithm, Decision, Nanos, Policy};
+use ratelimit_core::{Algorithm, Decision, Nanos, Policy, Rule};
 use redis::{Cmd, ErrorKind, RedisError, RedisResult, ServerErrorKind, Value};
 
 use super::error::{BuildError, SharedError};
 use super::exact::{LARGEST_COST, exact};
-use super::key::{Prefix, rule_name};
+use super::key::{Prefix, rule_name, slot};
 use super::link::{Connection, Link};
 use super::script::{Action, Call, Script, Time};
+use crate::lease::{Grant, Slice};
 
 /// What is asked of one client.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ask<'a> {
     pub(crate) client: &'a [u8],
     pub(crate) action: Action,
+    /// Of a take, the most that is taken.
     pub(crate) cost: u64,
+    /// For a take.
+    pub(crate) slice: Option<Slice>,
     /// For a script that takes the time, in microseconds.
     pub(crate) now_micros: Option<u64>,
 }
@@ -27,14 +31,16 @@ pub(crate) struct Ask<'a> {
 /// The policy as its script knows it, and the way to the server.
 #[derive(Debug)]
 pub(crate) struct Caller {
-    link: Arc<Link>,
+    pub(super) link: Arc<Link>,
     script: Script,
     rule_names: Vec<String>,
     prefix: Prefix,
     capacity: u64,
-    timeout: Duration,
-    most_calls: usize,
-    calls: AtomicUsize,
+    /// The smallest burst of a token bucket.
+    burst: u64,
+    pub(super) timeout: Duration,
+    pub(super) most_calls: usize,
+    pub(super) calls: AtomicUsize,
 }
 
 /// What bounds the calls.
@@ -59,6 +65,7 @@ impl Caller {
             rule_names: rules.iter().map(|(rule, _)| rule_name(rule)).collect(),
             prefix,
             capacity: policy.capacity(),
+            burst: smallest_burst(policy),
             timeout: bounds.timeout,
             most_calls: bounds.most_calls,
             calls: AtomicUsize::new(0),
@@ -76,9 +83,28 @@ impl Caller {
         }
     }
 
-    /// The largest cost that can ever pass.
-    pub(crate) fn capacity(&self) -> u64 {
-        self.capacity
+    /// What is known without asking about a take, and otherwise the slice without what could never be there.
+    pub(crate) fn possible(&self, slice: Slice) -> Result<Slice, Grant> {
+        let most = slice.most.max(slice.least).min(self.capacity);
+        let capacity = self.capacity.min(self.burst.saturating_sub(slice.keep));
+        if slice.least > capacity {
+            return Err(Grant { units: 0, decision: Decision::Never { capacity } });
+        }
+        if let Some(decision) = self.known(most) {
+            return Err(Grant { units: most, decision });
+        }
+        let most = most.min(capacity);
+        Ok(Slice { least: slice.least.max(1).min(most), most, keep: slice.keep })
+    }
+
+    /// Which 64th of the slots the client lies in: on a cluster neighbours mostly share a node, and nodes fail alone.
+    pub(crate) fn part(&self, client: &[u8]) -> u8 {
+        // Below 64, since there are 2^14 slots.
+        if self.is_cluster() { (slot(&self.prefix, client) >> 8) as u8 } else { 0 }
+    }
+
+    pub(crate) fn is_cluster(&self) -> bool {
+        self.link.is_cluster()
     }
 
     /// Whether there is nothing to record.
@@ -90,11 +116,12 @@ impl Caller {
         self.rule_names.iter().map(|rule| self.prefix.key(client, rule)).collect()
     }
 
-    fn command(&self, ask: &Ask<'_>, form: impl Fn(&Script, &Call<'_>) -> Cmd) -> Cmd {
+    pub(super) fn command(&self, ask: &Ask<'_>, form: impl Fn(&Script, &Call<'_>) -> Cmd) -> Cmd {
         let call = Call {
             keys: &self.keys(ask.client),
             action: ask.action,
             cost: ask.cost.min(LARGEST_COST),
+            slice: ask.slice,
             now_micros: ask.now_micros,
         };
         form(&self.script, &call)
@@ -105,24 +132,6 @@ impl Caller {
         self.bounded(1, async |mut connection| match connection.call(&self.command(&ask, Script::by_name)).await {
             Err(error) if is_unknown_script(&error) => connection.call(&self.command(&ask, Script::by_text)).await,
             other => other,
-        })
-        .await
-    }
-
-    /// The script's answers, in one round trip; two when the server did not know the script.
-    pub(crate) async fn ask_all(&self, asks: &[Ask<'_>]) -> Result<Vec<RedisResult<Value>>, SharedError> {
-        self.bounded(asks.len(), async |mut connection| {
-            let by_name: Vec<Cmd> = asks.iter().map(|ask| self.command(ask, Script::by_name)).collect();
-            let mut answers = connection.call_all(&by_name).await?;
-            let unknown: Vec<usize> =
-                (0..answers.len()).filter(|&i| matches!(&answers[i], Err(error) if is_unknown_script(error))).collect();
-            if !unknown.is_empty() {
-                let by_text: Vec<Cmd> = unknown.iter().map(|&i| self.command(&asks[i], Script::by_text)).collect();
-                for (i, answer) in unknown.into_iter().zip(connection.call_all(&by_text).await?) {
-                    answers[i] = answer;
-                }
-            }
-            Ok(answers)
         })
         .await
     }
@@ -165,18 +174,23 @@ impl Caller {
     }
 }
 
-fn is_unknown_script(error: &RedisError) -> bool {
+fn smallest_burst(policy: &Policy) -> u64 {
+    let bursts = policy.rules().iter().filter(|rule| matches!(rule, Rule::TokenBucket(_))).filter_map(Rule::burst);
+    bursts.min().unwrap_or(u64::MAX)
+}
+
+pub(super) fn is_unknown_script(error: &RedisError) -> bool {
     error.kind() == ErrorKind::Server(ServerErrorKind::NoScript)
 }
 
 /// Room for calls that wait; given back when dropped.
-struct Place<'a> {
+pub(super) struct Place<'a> {
     calls: &'a AtomicUsize,
     taken: usize,
 }
 
 impl<'a> Place<'a> {
-    fn take(calls: &'a AtomicUsize, wanted: usize, most: usize) -> Result<Self, SharedError> {
+    pub(super) fn take(calls: &'a AtomicUsize, wanted: usize, most: usize) -> Result<Self, SharedError> {
         let place = Place { calls, taken: wanted };
         // At most `most` others wait, so the sum stays far from overflow; a batch larger than `most` is let in alone.
         let before = calls.fetch_add(wanted, Ordering::Relaxed);

@@ -58,7 +58,31 @@ impl std::error::Error for SharedError {
     }
 }
 
+/// What a server says that refuses all calls, or all that write.
+const DOWN: [&str; 10] = [
+    "OOM",
+    "LOADING",
+    "READONLY",
+    "MASTERDOWN",
+    "CLUSTERDOWN",
+    "TRYAGAIN",
+    "MISCONF",
+    "NOREPLICAS",
+    "BUSY",
+    "UNKILLABLE",
+];
+
 impl SharedError {
+    /// Whether the shared limiter is down for others too: no answer in time, no connection, or a server that refuses
+    /// whoever asks. A bad key, a missing right or too many calls at a time say nothing about the server.
+    pub fn is_down(&self) -> bool {
+        match self {
+            SharedError::Timeout { .. } | SharedError::Unreachable(_) => true,
+            SharedError::Server(error) => error.code().is_some_and(|code| DOWN.contains(&code)),
+            SharedError::Reply { .. } | SharedError::Busy { .. } | SharedError::TimeTooLate => false,
+        }
+    }
+
     /// Sorts what the client library reports.
     pub(crate) fn from_redis(error: redis::RedisError) -> Self {
         match error.kind() {
@@ -113,5 +137,42 @@ impl std::error::Error for BuildError {
             BuildError::Address(error) => Some(error),
             BuildError::Parts { .. } => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As a server sends it.
+    fn server(line: &str) -> SharedError {
+        let value = redis::parse_redis_value(format!("-{line}\r\n").as_bytes()).and_then(redis::Value::extract_error);
+        SharedError::from_redis(value.unwrap_err())
+    }
+
+    #[test]
+    fn a_server_is_down_when_it_refuses_everybody() {
+        for line in [
+            "OOM command not allowed when used memory > 'maxmemory'.",
+            "LOADING Redis is loading the dataset in memory",
+            "READONLY You can't write against a read only replica.",
+            "CLUSTERDOWN Hash slot not served",
+            "MASTERDOWN Link with MASTER is down",
+            "MISCONF Redis is configured to save RDB snapshots",
+            "NOREPLICAS Not enough good replicas to write.",
+            "BUSY Redis is busy running a script.",
+        ] {
+            assert!(server(line).is_down(), "{line}");
+        }
+        for line in [
+            "WRONGTYPE Operation against a key holding the wrong kind of value",
+            "ERR user_script:12: data string too short",
+            "NOPERM this user has no permissions",
+            "NOSCRIPT No matching script.",
+        ] {
+            assert!(!server(line).is_down(), "{line}");
+        }
+        assert!(SharedError::Timeout { after: Duration::ZERO }.is_down());
+        assert!(!SharedError::Busy { calls: 1 }.is_down());
     }
 }

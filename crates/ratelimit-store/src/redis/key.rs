@@ -55,6 +55,16 @@ impl Prefix {
     }
 }
 
+/// The slot of a cluster, of 16384, in which all keys of the client lie: CRC-16/XMODEM of the tag.
+pub(crate) fn slot(prefix: &Prefix, client: &[u8]) -> u16 {
+    let own = client.iter().position(|&byte| byte == b'}').unwrap_or(client.len());
+    let tag = prefix.0.bytes().chain([b':']).chain(client[..own].iter().copied());
+    let crc = tag.fold(0_u16, |crc, byte| {
+        (0..8).fold(crc ^ (u16::from(byte) << 8), |crc, _| (crc << 1) ^ if crc & 0x8000 == 0 { 0 } else { 0x1021 })
+    });
+    crc % 16384
+}
+
 /// What a rule is called in a key.
 pub(crate) fn rule_name(rule: &Rule) -> String {
     rule.to_string()
@@ -79,6 +89,15 @@ mod tests {
         let start = key.iter().position(|&byte| byte == b'{').unwrap() + 1;
         let length = key[start..].iter().position(|&byte| byte == b'}').unwrap();
         &key[start..start + length]
+    }
+
+    /// What CLUSTER KEYSLOT says of `{rl:alice}x` and so on.
+    #[test]
+    fn slots_are_those_of_a_cluster() {
+        let slots = [(&b"alice"[..], 13752), (b"", 12086), (b"a}b", 6094), (b"client-0", 7350), (b"\xff\x00", 3710)];
+        for (client, expected) in slots {
+            assert_eq!(slot(&Prefix::new("rl").unwrap(), client), expected, "{client:?}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ratelimit_core::{Decision, Policy};
 
@@ -12,7 +13,7 @@ use super::error::SharedError;
 use super::reply::{self, Waits};
 use super::script::Action;
 use crate::Backend;
-use crate::lease::{Grant, Lender};
+use crate::lease::{Grant, Lender, Slice};
 
 /// A limit for each client that all servers share: they ask the same Redis, which decides each request with one script,
 /// by its own clock. Clones are handles to the same connection, which is made when the first call needs it.
@@ -60,6 +61,11 @@ impl SharedLimiter {
     /// The policy.
     pub fn policy(&self) -> Policy {
         self.policy
+    }
+
+    /// How long a call may take as a whole.
+    pub(super) fn timeout(&self) -> Duration {
+        self.caller.timeout
     }
 
     /// Decides one request of cost 1 by the client `key`, and charges it if it is allowed.
@@ -120,41 +126,43 @@ impl SharedLimiter {
         let asks: Vec<Ask<'_>> = requests
             .iter()
             .filter(|(_, cost)| self.caller.known(*cost).is_none())
-            .map(|(key, cost)| Ask { client: key.as_ref(), action: Action::Decide, cost: *cost, now_micros: None })
+            .map(|(key, cost)| Ask {
+                client: key.as_ref(),
+                action: Action::Decide,
+                cost: *cost,
+                slice: None,
+                now_micros: None,
+            })
             .collect();
-        let asked = if asks.is_empty() { Ok(Vec::new()) } else { self.caller.ask_all(&asks).await };
-        let mut asked = asked.map(Vec::into_iter);
-        let next = |asked: &mut Result<_, SharedError>| match asked {
-            Ok(answers) => match Iterator::next(answers) {
-                Some(Ok(value)) => reply::decision(&value, Waits::Ticks).map(|grant| grant.decision),
-                Some(Err(error)) => Err(SharedError::from_redis(error)),
-                None => Err(SharedError::Reply { found: "fewer answers than requests".into() }),
-            },
-            Err(error) => Err(error.clone()),
+        let mut asked = if asks.is_empty() { Vec::new() } else { self.caller.ask_all(&asks).await }.into_iter();
+        let mut next = || match asked.next() {
+            Some(answer) => reply::decision(&answer?, Waits::Ticks).map(|grant| grant.decision),
+            None => Err(SharedError::Reply { found: "fewer answers than requests".into() }),
         };
-        requests.iter().map(|(_, cost)| self.caller.known(*cost).map_or_else(|| next(&mut asked), Ok)).collect()
+        requests.iter().map(|(_, cost)| self.caller.known(*cost).map_or_else(&mut next, Ok)).collect()
     }
 
-    /// Charges as many of `most` units as there is room for, and says how many. Where there is room for none, the
-    /// decision says when there will be for one.
+    /// Charges as many units of the slice as there is room for, and says how many; none where there is room for fewer than
+    /// its least. Then the decision says when there will be for these. A number is a slice of at least 1 unit and at most
+    /// so many.
     ///
     /// # Errors
     /// As [`check`](Self::check).
-    pub async fn take(&self, key: impl AsRef<[u8]>, most: u64) -> Result<Grant, SharedError> {
-        // A take never asks for more than could ever be there.
-        let most = most.min(self.caller.capacity());
-        if let Some(decision) = self.caller.known(most) {
-            return Ok(Grant { units: most, decision });
-        }
-        let ask = Ask { client: key.as_ref(), action: Action::Take, cost: most, now_micros: None };
+    pub async fn take(&self, key: impl AsRef<[u8]>, slice: impl Into<Slice>) -> Result<Grant, SharedError> {
+        let slice = match self.caller.possible(slice.into()) {
+            Ok(slice) => slice,
+            Err(known) => return Ok(known),
+        };
+        let ask =
+            Ask { client: key.as_ref(), action: Action::Take, cost: slice.most, slice: Some(slice), now_micros: None };
         reply::decision(&self.caller.ask(ask).await?, Waits::Ticks)
     }
 
-    async fn decide(&self, client: &[u8], action: Action, cost: u64) -> Result<Decision, SharedError> {
+    pub(super) async fn decide(&self, client: &[u8], action: Action, cost: u64) -> Result<Decision, SharedError> {
         if let Some(known) = self.caller.known(cost) {
             return Ok(known);
         }
-        let ask = Ask { client, action, cost, now_micros: None };
+        let ask = Ask { client, action, cost, slice: None, now_micros: None };
         reply::decision(&self.caller.ask(ask).await?, Waits::Ticks).map(|grant| grant.decision)
     }
 
@@ -162,13 +170,13 @@ impl SharedLimiter {
         if self.caller.is_unlimited() || cost == 0 {
             return Ok(());
         }
-        reply::done(&self.caller.ask(Ask { client, action, cost, now_micros: None }).await?)
+        reply::done(&self.caller.ask(Ask { client, action, cost, slice: None, now_micros: None }).await?)
     }
 }
 
 impl Lender for SharedLimiter {
-    async fn take(&self, key: &[u8], most: u64) -> Result<Grant, SharedError> {
-        SharedLimiter::take(self, key, most).await
+    async fn take(&self, key: &[u8], slice: Slice) -> Result<Grant, SharedError> {
+        SharedLimiter::take(self, key, slice).await
     }
 }
 
@@ -200,5 +208,13 @@ impl Backend for SharedLimiter {
     fn reset(&self, key: &[u8]) -> Self::Change {
         let (limiter, key) = (self.clone(), key.to_vec());
         Box::pin(async move { SharedLimiter::reset(&limiter, key).await })
+    }
+
+    fn is_down(error: &SharedError) -> bool {
+        error.is_down()
+    }
+
+    fn part(&self, key: &[u8]) -> u8 {
+        self.caller.part(key)
     }
 }

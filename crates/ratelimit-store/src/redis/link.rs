@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use super::error::SharedError;
 
 /// How long one attempt to connect may take. Longer than a call: it goes on when the call that began it has given up.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// The pause after the first failed attempt; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -37,32 +37,45 @@ pub(crate) enum Connection {
 
 impl Connection {
     pub(crate) async fn call(&mut self, cmd: &Cmd) -> RedisResult<Value> {
-        let value = match self {
-            Connection::Single(connection) => connection.req_packed_command(cmd).await?,
+        match self {
+            Connection::Single(connection) => connection.req_packed_command(cmd).await?.extract_error(),
             #[cfg(feature = "redis-cluster")]
-            Connection::Cluster(connection) => connection.req_packed_command(cmd).await?,
-        };
-        value.extract_error()
+            Connection::Cluster(connection) => super::cluster::call(connection, cmd).await,
+        }
     }
 
-    /// Many calls at once, answered one by one in their order.
-    pub(crate) async fn call_all(&mut self, cmds: &[Cmd]) -> RedisResult<Vec<RedisResult<Value>>> {
+    /// Many calls at once, answered one by one in their order. On a cluster each has its node's answer until `deadline`, or
+    /// `None`: what one node does not answer spoils no other's.
+    pub(crate) async fn call_all(
+        &mut self,
+        cmds: &[Cmd],
+        deadline: tokio::time::Instant,
+    ) -> RedisResult<Vec<Option<RedisResult<Value>>>> {
         match self {
             Connection::Single(connection) => {
                 let mut pipeline = Pipeline::with_capacity(cmds.len());
                 for cmd in cmds {
                     pipeline.add_command(cmd.clone());
                 }
-                let values = connection.req_packed_commands(&pipeline, 0, cmds.len()).await?;
-                Ok(values.into_iter().map(Value::extract_error).collect())
+                let answers = connection.req_packed_commands(&pipeline, 0, cmds.len());
+                let Ok(values) = tokio::time::timeout_at(deadline, answers).await else {
+                    return Ok(cmds.iter().map(|_| None).collect());
+                };
+                Ok(values?.into_iter().map(|value| Some(value.extract_error())).collect())
             }
             // The keys lie on several nodes: the commands go out together, each on its node's connection.
             #[cfg(feature = "redis-cluster")]
-            Connection::Cluster(connection) => Ok(futures_util::future::join_all(cmds.iter().map(|cmd| {
-                let mut connection = connection.clone();
-                async move { connection.req_packed_command(cmd).await.and_then(Value::extract_error) }
-            }))
-            .await),
+            Connection::Cluster(connection) => {
+                Ok(futures_util::future::join_all(
+                    cmds.iter().map(|cmd| {
+                        let mut connection = connection.clone();
+                        async move {
+                            tokio::time::timeout_at(deadline, super::cluster::call(&mut connection, cmd)).await.ok()
+                        }
+                    }),
+                )
+                .await)
+            }
         }
     }
 }
@@ -124,6 +137,10 @@ impl Link {
     pub(crate) fn new(target: Target) -> Arc<Self> {
         let state = State { phase: Phase::Idle, number: 0, silent: 0, pause: FIRST_PAUSE };
         Arc::new(Link { target, state: Mutex::new(state), changes: watch::Sender::new(0) })
+    }
+
+    pub(crate) fn is_cluster(&self) -> bool {
+        !matches!(self.target, Target::Single(_))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -204,8 +221,12 @@ impl Link {
         }
     }
 
-    /// Connection `number` is broken: the next call makes a new one.
+    /// Connection `number` is broken: the next call makes a new one. That of a cluster mends itself when one node is lost, and
+    /// is given up only when nobody answers.
     pub(crate) fn broken(&self, number: u64) {
+        if self.is_cluster() {
+            return self.silent(number);
+        }
         let mut state = self.state();
         if state.number == number && matches!(state.phase, Phase::Up(_)) {
             state.phase = Phase::Idle;

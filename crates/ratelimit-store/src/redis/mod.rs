@@ -9,8 +9,11 @@
 //!                  NOSCRIPT
 //! ```
 
+mod batch;
 mod builder;
 mod caller;
+#[cfg(feature = "redis-cluster")]
+mod cluster;
 mod error;
 mod exact;
 mod key;

@@ -7,7 +7,7 @@ use super::error::SharedError;
 use super::exact::LATEST;
 use super::reply::{self, Waits};
 use super::script::Action;
-use crate::lease::Grant;
+use crate::lease::{Grant, Slice};
 
 /// A shared limiter whose scripts are told the time instead of asking the server, and are otherwise the same. Its answers are the core's, to the nanosecond.
 ///
@@ -51,16 +51,18 @@ impl ReplayLimiter {
         self.decide(key, now, cost, Action::Peek).await
     }
 
-    /// Charges as many of `most` units at `now` as there is room for; where there is none, the denial is that of one unit.
+    /// Charges as many units of the slice at `now` as there is room for, or none where there is room for fewer than its
+    /// least: then the denial is that of the least.
     ///
     /// # Errors
     /// See [`SharedError`].
-    pub async fn take_at(&self, key: &[u8], now: Nanos, most: u64) -> Result<Grant, SharedError> {
-        let most = most.min(self.caller.capacity());
-        if let Some(decision) = self.caller.known(most) {
-            return Ok(Grant { units: most, decision });
-        }
-        let ask = Ask { client: key, action: Action::Take, cost: most, now_micros: Some(micros(now)?) };
+    pub async fn take_at(&self, key: &[u8], now: Nanos, slice: impl Into<Slice>) -> Result<Grant, SharedError> {
+        let slice = match self.caller.possible(slice.into()) {
+            Ok(slice) => slice,
+            Err(known) => return Ok(known),
+        };
+        let now_micros = Some(micros(now)?);
+        let ask = Ask { client: key, action: Action::Take, cost: slice.most, slice: Some(slice), now_micros };
         reply::decision(&self.caller.ask(ask).await?, Waits::Nanos)
     }
 
@@ -99,14 +101,15 @@ impl ReplayLimiter {
                 client: request.key,
                 action: Action::Decide,
                 cost: request.cost,
+                slice: None,
                 now_micros: Some(micros(request.now)?),
             });
         }
-        let mut asked = if asks.is_empty() { Vec::new() } else { self.caller.ask_all(&asks).await? }.into_iter();
+        let mut asked = if asks.is_empty() { Vec::new() } else { self.caller.ask_all(&asks).await }.into_iter();
         let decide = |request: &Request<'_>| match self.caller.known(request.cost) {
             Some(known) => Ok(known),
             None => match asked.next() {
-                Some(answer) => Ok(reply::decision(&answer.map_err(SharedError::from_redis)?, Waits::Nanos)?.decision),
+                Some(answer) => Ok(reply::decision(&answer?, Waits::Nanos)?.decision),
                 None => Err(SharedError::Reply { found: "fewer answers than requests".into() }),
             },
         };
@@ -117,7 +120,7 @@ impl ReplayLimiter {
         if let Some(known) = self.caller.known(cost) {
             return Ok(known);
         }
-        let ask = Ask { client, action, cost, now_micros: Some(micros(now)?) };
+        let ask = Ask { client, action, cost, slice: None, now_micros: Some(micros(now)?) };
         reply::decision(&self.caller.ask(ask).await?, Waits::Nanos).map(|grant| grant.decision)
     }
 
@@ -125,7 +128,7 @@ impl ReplayLimiter {
         if self.caller.is_unlimited() || cost == 0 {
             return Ok(());
         }
-        reply::done(&self.caller.ask(Ask { client, action, cost, now_micros: Some(micros(now)?) }).await?)
+        reply::done(&self.caller.ask(Ask { client, action, cost, slice: None, now_micros: Some(micros(now)?) }).await?)
     }
 }
 

@@ -8,6 +8,7 @@ use ratelimit_core::Rule;
 use redis::Cmd;
 
 use super::exact::Parameters;
+use crate::lease::Slice;
 
 /// Where a script's time comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +77,9 @@ impl Script {
         for argument in &self.rules {
             cmd.arg(argument);
         }
+        if let Some(slice) = call.slice {
+            cmd.arg(slice.least).arg(slice.keep);
+        }
         if let Some(now) = call.now_micros {
             cmd.arg(now);
         }
@@ -91,6 +95,8 @@ pub(crate) struct Call<'a> {
     pub(crate) action: Action,
     /// In units; exact in Lua.
     pub(crate) cost: u64,
+    /// With [`Action::Take`] only.
+    pub(crate) slice: Option<Slice>,
     /// With [`Time::Passed`] only.
     pub(crate) now_micros: Option<u64>,
 }

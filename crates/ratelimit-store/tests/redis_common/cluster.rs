@@ -65,10 +65,35 @@ impl Cluster {
         });
     }
 
+    pub(crate) fn slot_of(&self, key: &[u8]) -> usize {
+        cluster("KEYSLOT").arg(key).query(&mut self.nodes[0].admin()).unwrap()
+    }
+
     /// Which master serves the key.
     pub(crate) fn master_of(&self, key: &[u8]) -> usize {
-        let slot: usize = cluster("KEYSLOT").arg(key).query(&mut self.nodes[0].admin()).unwrap();
-        slot / 5461
+        (self.slot_of(key) / 5461).min(MASTERS - 1)
+    }
+
+    fn id(&self, node: usize) -> String {
+        cluster("MYID").query(&mut self.nodes[node].admin()).unwrap()
+    }
+
+    /// Opens the slot at both ends: keys that the old node has not got are asked for at the new one.
+    pub(crate) fn begin_to_move(&self, slot: usize, from: usize, to: usize) {
+        let setslot = |node: usize, state: &str, other: usize| {
+            let mut admin = self.nodes[node].admin();
+            cluster("SETSLOT").arg(slot).arg(state).arg(self.id(other)).exec(&mut admin).unwrap();
+        };
+        setslot(to, "IMPORTING", from);
+        setslot(from, "MIGRATING", to);
+    }
+
+    /// Gives the slot to the node, with what it has got.
+    pub(crate) fn move_slot(&self, slot: usize, to: usize) {
+        for node in [to, 0, 1, 2] {
+            let mut admin = self.nodes[node].admin();
+            cluster("SETSLOT").arg(slot).arg("NODE").arg(self.id(to)).exec(&mut admin).unwrap();
+        }
     }
 
     /// Polls until the replica of `master` has taken over.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ratelimit_core::Nanos;
 use ratelimit_store::redis::SharedLimiter;
-use ratelimit_store::{Fallback, Source};
+use ratelimit_store::{Backend, Fallback, Leased, Source};
 
 use super::{policy, until};
 
@@ -17,6 +17,8 @@ const CLIENTS: usize = 3;
 /// So slow that a run refills next to nothing.
 pub(crate) const POLICY: &str = "token-bucket:200/1h";
 pub(crate) const BOUND: u64 = 200;
+/// Twice the timeout.
+const LATE: Duration = Duration::from_millis(100);
 const LOCAL_BOUND: u64 = BOUND / SERVERS as u64;
 
 /// What a run has counted; read while it goes on.
@@ -28,6 +30,8 @@ pub(crate) struct Tally {
     from_local: AtomicU64,
     stop: AtomicBool,
     longest: Mutex<Duration>,
+    /// Answers that took more than twice the timeout.
+    late: AtomicU64,
     /// Units by client, server (`None`: the shared limiter).
     admitted: Mutex<HashMap<(usize, Option<usize>), u64>>,
 }
@@ -40,6 +44,7 @@ pub(crate) struct Outcome {
     pub(crate) from_shared: u64,
     pub(crate) from_local: u64,
     pub(crate) longest: Duration,
+    pub(crate) late: u64,
     /// The most that the shared limiter admitted of one client beyond its bound.
     pub(crate) beyond_shared: u64,
     /// The most that a local limiter admitted of one client beyond its own.
@@ -69,15 +74,23 @@ impl Tally {
 }
 
 /// A limiter as each server would have it.
-pub(crate) fn limiter(shared: SharedLimiter) -> Fallback<SharedLimiter> {
+pub(crate) fn limiter<B: Backend>(shared: B) -> Fallback<B> {
     Fallback::builder(shared, policy(POLICY))
         .servers(SERVERS as u64)
         .pauses(Nanos::from_millis(100), Nanos::from_millis(400))
         .build()
 }
 
+/// The same that takes slices.
+pub(crate) fn leased(shared: SharedLimiter) -> Leased<SharedLimiter> {
+    Leased::builder(shared, policy(POLICY)).servers(SERVERS as u64).build()
+}
+
 /// Puts load on `limiters`, one of each server, lets `fault` happen, and counts.
-pub(crate) fn under_load(connect: impl Fn() -> SharedLimiter, fault: impl FnOnce(&Tally) + Send + 'static) -> Outcome {
+pub(crate) fn under_load<B: Backend + 'static>(
+    connect: impl Fn() -> B,
+    fault: impl FnOnce(&Tally) + Send + 'static,
+) -> Outcome {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let tally = Arc::new(Tally::default());
     let started = Instant::now();
@@ -101,7 +114,7 @@ pub(crate) fn under_load(connect: impl Fn() -> SharedLimiter, fault: impl FnOnce
 }
 
 /// One task's requests, a little apart, of one client after the other.
-async fn ask(limiter: Fallback<SharedLimiter>, server: usize, task: usize, tally: Arc<Tally>) {
+async fn ask<B: Backend + 'static>(limiter: Fallback<B>, server: usize, task: usize, tally: Arc<Tally>) {
     for i in 0.. {
         if tally.stop.load(Ordering::Relaxed) {
             return;
@@ -121,6 +134,9 @@ async fn ask(limiter: Fallback<SharedLimiter>, server: usize, task: usize, tally
         };
         if answer.decision.is_allowed() {
             *tally.admitted.lock().unwrap().entry((client, place)).or_default() += 1;
+        }
+        if took > LATE {
+            tally.late.fetch_add(1, Ordering::Relaxed);
         }
         {
             let mut longest = tally.longest.lock().unwrap();
@@ -146,6 +162,7 @@ impl Tally {
             from_shared: self.shared(),
             from_local: self.local(),
             longest: *self.longest.lock().unwrap(),
+            late: self.late.load(Ordering::Relaxed),
             beyond_shared: beyond(true, BOUND),
             beyond_local: beyond(false, LOCAL_BOUND),
         }

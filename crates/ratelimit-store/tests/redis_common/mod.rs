@@ -4,6 +4,8 @@
 #[cfg(feature = "redis-cluster")]
 pub(crate) mod cluster;
 pub(crate) mod faults;
+#[cfg(feature = "redis-cluster")]
+pub(crate) mod hang_up;
 pub(crate) mod load;
 pub(crate) mod proxy;
 

@@ -55,15 +55,16 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
     let names: Vec<&str> = policies.iter().map(|named| named.name.as_str()).collect();
     let assertions =
         args.assert.iter().map(|text| report::Assertion::parse(text, &names)).collect::<Result<Vec<_>>>()?;
+    let read = [&args.trace.trace[..], &args.policies.policies].concat();
     let (inputs, mut options) = args.trace.into_parts();
     options.threads = args.threads;
-    let mut exports = Exports::open(&args.export, &KINDS)?;
+    let mut exports = Exports::open(&args.export, &KINDS, &read)?;
     if args.stream {
         refuse_what_needs_all_events(&exports, &assertions, args.client.as_deref())?;
     } else if !args.no_chart && !exports.has(&PICTURES) {
         let charts = [(Kind::Svg, "compare")].into_iter().chain(args.client.as_ref().map(|_| (Kind::Client, "client")));
         for (kind, what) in charts {
-            if let Some(chart) = default_chart(&inputs, what) {
+            if let Some(chart) = default_chart(&inputs, what, &read) {
                 exports.add(kind, chart);
             }
         }
@@ -182,9 +183,9 @@ fn cores() -> NonZeroUsize {
 }
 
 /// The chart that is written without being asked for; where the folder cannot be written it is said, and no error.
-fn default_chart(inputs: &[Input], what: &str) -> Option<Output> {
+fn default_chart(inputs: &[Input], what: &str, read: &[PathBuf]) -> Option<Output> {
     let advice = "(--export FILE.svg writes it elsewhere, --no-chart leaves it)";
-    Output::create(&default_chart_path(inputs, what))
+    Output::create(&default_chart_path(inputs, what), read)
         .inspect_err(|error| output::talk(&format!("rlsim: no chart: {error} {advice}")))
         .ok()
 }

@@ -61,12 +61,13 @@ struct Export {
 }
 
 impl Exports {
-    /// Opens all paths, of the kinds that a command `knows`; what it draws as SVG may be PNG too.
+    /// Opens all paths, of the kinds that a command `knows`; what it draws as SVG may be PNG too. None may be a file that is to
+    /// be `read`.
     ///
     /// # Errors
     /// [`Error::Usage`] for another kind of file, [`Error::Failed`] for a path that cannot be written.
-    pub(super) fn open(paths: &[PathBuf], knows: &[Kind]) -> Result<Self> {
-        let open = paths.iter().map(|path| open(path, knows)).collect::<Result<_>>()?;
+    pub(super) fn open(paths: &[PathBuf], knows: &[Kind], read: &[PathBuf]) -> Result<Self> {
+        let open = paths.iter().map(|path| open(path, knows, read)).collect::<Result<_>>()?;
         Ok(Exports { open })
     }
 
@@ -106,7 +107,7 @@ impl Exports {
     }
 }
 
-fn open(path: &Path, knows: &[Kind]) -> Result<Export> {
+fn open(path: &Path, knows: &[Kind], read: &[PathBuf]) -> Result<Export> {
     let text = path.to_string_lossy();
     let (name, file) = match text.split_once(':').filter(|(name, _)| named(name).is_some()) {
         Some((name, file)) => (Some(name), Path::new(file)),
@@ -133,7 +134,7 @@ fn open(path: &Path, knows: &[Kind]) -> Result<Export> {
     if png {
         return Err(super::left_out::error("--export of a PNG", PNG));
     }
-    let file = if on_stdout { None } else { Some(Output::create(file)?) };
+    let file = if on_stdout { None } else { Some(Output::create(file, read)?) };
     Ok(Export { kind, png, file })
 }
 
@@ -174,7 +175,7 @@ mod tests {
     /// The kind, whether it is a PNG, and the file (empty for stdout).
     fn opened(folder: &Path, text: &str) -> Result<(Kind, bool, String)> {
         let text = text.replace("{}", &folder.to_string_lossy());
-        let export = open(Path::new(&text), &ALL)?;
+        let export = open(Path::new(&text), &ALL, &[])?;
         let name = |file: Output| file.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok((export.kind, export.png, export.file.map(name).unwrap_or_default()))
     }

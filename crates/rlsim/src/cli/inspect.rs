@@ -33,7 +33,7 @@ pub struct InspectArgs {
 
 /// Runs the command.
 pub(super) fn run(args: InspectArgs, words: &[OsString]) -> Result<()> {
-    let files = Exports::open(&args.export, &[Kind::Svg, Kind::Json, Kind::Markdown])?;
+    let files = Exports::open(&args.export, &[Kind::Svg, Kind::Json, Kind::Markdown], &args.trace.trace)?;
     let window = args.window.0;
     if window == 0 {
         return Err(Error::usage("--window 0s: expected at least 1 ns"));

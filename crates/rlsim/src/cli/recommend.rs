@@ -83,7 +83,7 @@ fn parse_quota(text: &str) -> std::result::Result<Quota, String> {
 
 /// Runs the command.
 pub(super) fn run(args: RecommendArgs, words: &[OsString]) -> Result<()> {
-    let files = Exports::open(&args.export, &[Kind::Toml, Kind::Svg, Kind::Json])?;
+    let files = Exports::open(&args.export, &[Kind::Toml, Kind::Svg, Kind::Json], &args.trace.trace)?;
     let service = args.promise.service_at_most.map(|quota| quota.window().get());
     let window_ns = service.or(args.window.map(|window| window.0)).unwrap_or(60_000_000_000);
     if window_ns == 0 {
@@ -109,6 +109,9 @@ pub(super) fn run(args: RecommendArgs, words: &[OsString]) -> Result<()> {
     let recommendation = recommend::recommend(&trace, &task, &looked_at)?;
     if !files.take_stdout() {
         output::print(&recommend::text(&recommendation))?;
+    }
+    if !files.has(&[Kind::Toml]) {
+        output::talk("note: --export limits.toml keeps the policy; rlsim compare --policies limits.toml replays it");
     }
     files.write(|kind| match kind {
         Kind::Toml => Ok(recommend::toml(&recommendation)),

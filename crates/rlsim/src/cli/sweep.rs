@@ -52,7 +52,7 @@ pub struct SweepArgs {
 /// Runs the command.
 pub(super) fn run(args: SweepArgs, words: &[OsString]) -> Result<()> {
     let grid = grid(&args)?;
-    let files = Exports::open(&args.export, &[Kind::Svg, Kind::Json, Kind::Csv])?;
+    let files = Exports::open(&args.export, &[Kind::Svg, Kind::Json, Kind::Csv], &args.trace.trace)?;
     let (inputs, options) = args.trace.into_parts();
     let trace = inspect::load(&inputs, options)?;
     for note in &trace.facts.notes {

@@ -20,30 +20,51 @@ pub struct Memory {
     pub at_ns: u64,
 }
 
-/// Changes of what is held, over the requests of a trace. Takes 16 bytes a request.
+/// Changes of what is held, over the requests of a trace. Takes 17 bytes a request.
 #[derive(Debug)]
 pub struct Holding<'a> {
     /// Times of the requests, never decreasing.
     at: &'a [u64],
-    bytes: Vec<AtomicI64>,
-    states: Vec<AtomicI64>,
+    /// The first request of each of many spans of equal length, so that a time is looked for among few.
+    spans: Vec<usize>,
+    span_ns: u64,
+    /// More bytes and states from each request on.
+    changes: Vec<[AtomicI64; 2]>,
 }
+
+/// Requests in a span, were they spread evenly: their times share a cache line.
+const IN_A_SPAN: usize = 8;
 
 impl<'a> Holding<'a> {
     /// Nothing is held yet.
     pub fn new(at: &'a [u64]) -> Self {
-        let zeroes = || at.iter().map(|_| AtomicI64::new(0)).collect();
-        Holding { at, bytes: zeroes(), states: zeroes() }
+        let (first, last) = (at.first().copied().unwrap_or(0), at.last().copied().unwrap_or(0));
+        let spans = (at.len() / IN_A_SPAN + 1) as u64;
+        let span_ns = ((last - first) / spans).saturating_add(1);
+        let mut starts = vec![0];
+        for (request, at) in at.iter().enumerate() {
+            // At most the number of spans.
+            let span = usize::try_from((at - first) / span_ns).unwrap_or(0);
+            starts.resize(starts.len().max(span + 1), request);
+        }
+        let changes = at.iter().map(|_| [AtomicI64::new(0), AtomicI64::new(0)]).collect();
+        Holding { at, spans: starts, span_ns, changes }
     }
 
-    /// From `at` on, so many more bytes and states (fewer, if negative). More only at the time of a request. Logarithmic in
-    /// the requests.
+    /// The first request at `at` or later.
+    fn request(&self, at: u64) -> usize {
+        let offset = at.saturating_sub(self.at.first().copied().unwrap_or(0));
+        let span = usize::try_from(offset / self.span_ns).unwrap_or(usize::MAX);
+        let start = self.spans.get(span).copied().unwrap_or(self.at.len());
+        let end = self.spans.get(span.saturating_add(1)).copied().unwrap_or(self.at.len());
+        start + self.at[start..end].partition_point(|request| *request < at)
+    }
+
+    /// From `at` on, so many more bytes and states (fewer, if negative). More only at the time of a request.
     pub fn change(&self, at: u64, bytes: i64, states: i64) {
-        let request = self.at.partition_point(|request| *request < at);
-        for (sums, change) in [(&self.bytes, bytes), (&self.states, states)] {
-            if let Some(sum) = sums.get(request) {
-                sum.fetch_add(change, Ordering::Relaxed);
-            }
+        if let Some(sums) = self.changes.get(self.request(at)) {
+            sums[0].fetch_add(bytes, Ordering::Relaxed);
+            sums[1].fetch_add(states, Ordering::Relaxed);
         }
     }
 
@@ -51,7 +72,7 @@ impl<'a> Holding<'a> {
     pub fn peak(self) -> Memory {
         let mut most = Memory::default();
         let (mut bytes, mut states) = (0, 0);
-        for ((at, more_bytes), more_states) in self.at.iter().zip(self.bytes).zip(self.states) {
+        for (at, [more_bytes, more_states]) in self.at.iter().zip(self.changes) {
             bytes += more_bytes.into_inner();
             states += more_states.into_inner();
             // Never below zero: what goes was there before.
@@ -70,6 +91,17 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #[test]
+        fn a_time_is_found_among_any_others(
+            at in prop::collection::vec(prop_oneof![0_u64..50, any::<u64>()], 0..60).prop_map(|mut at| { at.sort_unstable(); at }),
+            wanted in prop::collection::vec(prop_oneof![0_u64..60, any::<u64>(), Just(u64::MAX)], 1..30),
+        ) {
+            let holding = Holding::new(&at);
+            for time in wanted.into_iter().chain(at.iter().copied()) {
+                prop_assert_eq!(holding.request(time), at.partition_point(|request| *request < time));
+            }
+        }
+
         /// The largest sum over all instants, instant by instant.
         #[test]
         fn the_peak_is_that_of_every_instant(

@@ -23,6 +23,7 @@ mod offered;
 mod online;
 mod peak;
 mod quality;
+mod queue;
 mod raster;
 mod retry;
 mod series;

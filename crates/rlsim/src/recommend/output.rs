@@ -18,6 +18,12 @@ pub fn text(it: &Recommendation) -> String {
         let _ = writeln!(text, "{sentence}");
     }
     let _ = writeln!(text, "\n{}", aligned(&answers(it)).trim_end());
+    let _ = writeln!(
+        text,
+        "(* recommended; most seen, most ever: units of {} in any {}, here and under the worst traffic)",
+        if it.by == "global" || it.nameless { "all together" } else { "one client" },
+        duration(it.window_ns)
+    );
     if !it.levels.is_empty() {
         let _ = writeln!(text, "\n{}", aligned(&levels(it)).trim_end());
         if let Some(why) = knees(it) {

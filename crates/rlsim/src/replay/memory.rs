@@ -1,5 +1,5 @@
 //! What the states of all clients take at the peak: a replay of its own, since it asks for what decisions do not say. It
-//! costs about as much as deciding every event once more, and 16 bytes an event while it runs.
+//! costs about as much as deciding every event once more, and 17 bytes an event while it runs.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

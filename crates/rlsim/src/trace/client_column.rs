@@ -9,6 +9,9 @@ use super::options::ReadOptions;
 use crate::error::{Error, Result};
 use crate::trace::record::Why;
 
+/// Client names by index.
+type Names = Vec<Box<[u8]>>;
+
 /// Names looked up together.
 const TOGETHER: usize = 64;
 
@@ -92,7 +95,7 @@ impl ClientColumn {
     ///
     /// # Errors
     /// As [`column`](Self::column).
-    pub(crate) fn into_parts(mut self) -> Result<(Vec<u32>, Vec<Box<[u8]>>)> {
+    pub(crate) fn into_parts(mut self) -> Result<(Vec<u32>, Names)> {
         self.column()?;
         Ok((self.column, self.names.into_names()))
     }

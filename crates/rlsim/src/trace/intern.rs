@@ -39,8 +39,7 @@ struct Slot {
 impl Short {
     /// `None` for a long name.
     pub(crate) fn of(name: &[u8]) -> Option<Self> {
-        // At most SHORT, so it fits.
-        let length = name.len() as u32;
+        let length = u32::try_from(name.len()).ok()?;
         let (first, last) = match name.len() {
             8..=SHORT => (u64::from_le_bytes(*name.first_chunk()?), u64::from_le_bytes(*name.last_chunk()?)),
             4..8 => (u32::from_le_bytes(*name.first_chunk()?).into(), u32::from_le_bytes(*name.last_chunk()?).into()),

@@ -101,6 +101,10 @@ function sliding_log.charge(s, cost)
     return reset, 0
   end
   cost = cost < WRAP - s.used and cost or WRAP - 1 - s.used
+  if cost == 0 then
+    -- It is full: nothing changes.
+    return s.newest + s.window - now, 0
+  end
   local entry = struct.pack('>I8I8', s.at, (s.total + cost) % WRAP)
   -- Units of the newest instant are one entry.
   local kept = s.newest == s.at and s.last - 1 or s.last

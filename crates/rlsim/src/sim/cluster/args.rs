@@ -85,7 +85,7 @@ impl ClusterArgs {
     /// When the requests cannot be read or something cannot be written.
     pub fn run(&self, out: &mut dyn Write, talk: &mut dyn Write) -> Result<()> {
         let chart = if self.sweep { "cluster-sweep.svg" } else { "cluster.svg" };
-        let targets = Targets::open(&self.export, chart, talk)?;
+        let targets = Targets::open(&self.export, chart, &self.trace, talk)?;
         let arrivals = self.arrivals(talk)?;
         let first = if self.trace.is_empty() { 0 } else { arrivals.first().map_or(0, |arrival| arrival.at) };
         let cluster = self.cluster(first);

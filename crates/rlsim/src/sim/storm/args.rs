@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -66,7 +66,8 @@ impl StormArgs {
         }
         scenario.keep_variants(&self.only)?;
         let suffix = if self.heat_map { "map" } else { "storm" };
-        let targets = Targets::open(&self.export, &format!("{name}-{suffix}.svg"), talk)?;
+        let targets =
+            Targets::open(&self.export, &format!("{name}-{suffix}.svg"), &[PathBuf::from(&self.scenario)], talk)?;
         let threads = self.threads.map_or_else(parallel::all_cores, NonZeroUsize::get);
         if self.heat_map {
             let (variant, scenario) = scenario.variants().swap_remove(0);
