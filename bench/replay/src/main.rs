@@ -9,6 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use ratelimit_core::Quota;
 use rlsim::compare::Comparison;
+use rlsim::metrics::Depth;
 use rlsim::replay::{By, default_policies};
 use rlsim::trace::{Costs, Facts, Trace};
 
@@ -41,7 +42,7 @@ fn main() {
     for (name, policies) in sets {
         let count = policies.len() as f64;
         let threads = NonZeroUsize::MIN;
-        let comparison = Comparison { policies, by: By::Client, threads, details: false, command: vec![] };
+        let comparison = Comparison { policies, by: By::Client, threads, depth: Depth::Table, command: vec![] };
         let mut rates: Vec<f64> = (0..5)
             .map(|_| {
                 let begun = Instant::now();

@@ -6,7 +6,8 @@
 //! and polled once. All contenders run the same requests once a round, interleaved; a round's figure is its time divided by
 //! the number of requests; the bare service's figure is taken off. Printed is the median over the rounds, and the median of
 //! the ratios within a round. The 99.9th percentile is of single calls, timed one by one (the bare service's is printed too,
-//! and the clock's own time is in all of them).
+//! and the clock's own time is in all of them). Processor time is what Linux says this thread has run, summed over the rounds:
+//! it leaves out what other programs took.
 
 use std::convert::Infallible;
 use std::hint::black_box;
@@ -21,6 +22,7 @@ use axum::extract::ConnectInfo;
 use axum::http::{Request, Response};
 use axum_governor::extractor::PeerIp;
 use axum_governor::{GovernorConfigBuilder as AxumConfig, GovernorLayer as AxumGovernor, Quota as AxumQuota, nz};
+use ratelimit_store::{Clock, FastClock, SystemClock};
 use ratelimit_tower::headers::{Dialect, Reset};
 use ratelimit_tower::{Limit, RateLimitLayer};
 use tower::{Layer, Service, service_fn};
@@ -62,8 +64,12 @@ fn bare() -> impl Service<Request<Body>, Response = Response<Body>, Error = Infa
 }
 
 fn ours(dialects: &[Dialect]) -> Call {
+    ours_on(SystemClock::new(), dialects)
+}
+
+fn ours_on(clock: impl Clock + 'static, dialects: &[Dialect]) -> Call {
     let limit = Limit::parse("default", "token-bucket:1000000000/1h").expect("a policy");
-    let layer = RateLimitLayer::builder().limit(limit).dialects(dialects.iter().copied()).build().expect("a layer");
+    let layer = RateLimitLayer::builder().limit(limit).clock(clock).dialects(dialects.iter().copied()).build().expect("a layer");
     let mut service = layer.layer(bare());
     Box::new(move |peer| status(service.call(request(peer))))
 }
@@ -99,6 +105,12 @@ fn per_call(call: &mut Call, peers: &[SocketAddr]) -> f64 {
     begun.elapsed().as_nanos() as f64 / peers.len() as f64
 }
 
+/// Nanoseconds that this thread has been on a processor; zero where the system does not say.
+fn on_processor() -> u64 {
+    let said = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    said.split(' ').next().and_then(|nanos| nanos.parse().ok()).unwrap_or(0)
+}
+
 fn worst_of_thousand(call: &mut Call, peers: &[SocketAddr]) -> u128 {
     let mut times: Vec<u128> = peers
         .iter()
@@ -117,12 +129,12 @@ fn median(mut figures: Vec<f64>) -> f64 {
     figures[figures.len() / 2]
 }
 
-/// One contender alone, for a profiler: `bench-tower NAME`.
-fn only(name: &str) {
+/// One contender alone, for a profiler: `bench-tower NAME [ROUNDS]`.
+fn only(name: &str, rounds: usize) {
     let peers = peers(1);
     let all = contenders();
     let (_, mut call) = all.into_iter().find(|(known, _)| known.starts_with(name)).expect("the beginning of a contender's name");
-    println!("{:.0} ns", per_call(&mut call, &peers));
+    println!("{:.0} ns", median((0..rounds).map(|_| per_call(&mut call, &peers)).collect()));
 }
 
 fn contenders() -> Vec<(&'static str, Call)> {
@@ -133,12 +145,14 @@ fn contenders() -> Vec<(&'static str, Call)> {
         ("tower_governor (2 fields)", tower_governor()),
         ("axum-governor (5 fields)", axum_governor()),
         ("no fields", ours(&[])),
+        ("fast clock, X-RateLimit (3 fields)", ours_on(FastClock::new(), &[Dialect::XRateLimit(Reset::Delta)])),
+        ("fast clock, no fields", ours_on(FastClock::new(), &[])),
     ]
 }
 
 fn main() {
     if let Some(name) = std::env::args().nth(1) {
-        return only(&name);
+        return only(&name, std::env::args().nth(2).map_or(1, |rounds| rounds.parse().expect("a number of rounds")));
     }
     for clients in [1, 100_000] {
         let peers = peers(clients);
@@ -146,21 +160,29 @@ fn main() {
         // Everybody is known before anything is measured.
         contenders.iter_mut().for_each(|(_, call)| drop(per_call(call, &peers)));
         let mut rounds: Vec<Vec<f64>> = Vec::new();
+        let mut processor = vec![0; contenders.len()];
         for round in 0..ROUNDS {
             let start = round * REQUESTS % (peers.len() - REQUESTS);
             let part = &peers[start..start + REQUESTS];
-            rounds.push(contenders.iter_mut().map(|(_, call)| per_call(call, part)).collect());
+            let timed = contenders.iter_mut().zip(&mut processor).map(|((_, call), processor)| {
+                let before = on_processor();
+                let wall = per_call(call, part);
+                *processor += on_processor() - before;
+                wall
+            });
+            rounds.push(timed.collect());
         }
         println!("{clients} client(s)");
         for (i, (name, call)) in contenders.iter_mut().enumerate() {
             let added = median(rounds.iter().map(|round| round[i] - round[0]).collect());
             let to = |peer: usize| median(rounds.iter().map(|round| (round[i] - round[0]) / (round[peer] - round[0])).collect());
             let worst = worst_of_thousand(call, &peers);
+            let processor = (processor[i] as f64 - if i == 0 { 0.0 } else { processor[0] as f64 }) / (ROUNDS * REQUESTS) as f64;
             if i == 0 {
                 let bare = median(rounds.iter().map(|round| round[0]).collect());
-                println!("  {name:40} {bare:7.0} ns                                    p99.9 {worst:6} ns");
+                println!("  {name:40} {bare:7.0} ns ({processor:4.0} ns of processor)                           p99.9 {worst:6} ns");
             } else {
-                println!("  {name:40} adds {added:5.0} ns  {:.2} of tower_governor, {:.2} of axum-governor  p99.9 {worst:6} ns", to(3), to(4));
+                println!("  {name:40} adds {added:5.0} ns ({processor:4.0} ns of processor)  {:.2} of tower_governor, {:.2} of axum-governor  p99.9 {worst:6} ns", to(3), to(4));
             }
         }
     }

@@ -1,14 +1,25 @@
 //! A policy with the one state it is applied to: what a [`Limiter`](crate::Limiter) locks, and what the clients share
 //! that a full [`KeyedLimiter`](crate::KeyedLimiter) has no room for.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{PoisonError, TryLockError};
 
 use ratelimit_core::{Algorithm, Decision, Nanos};
+
+use crate::sync::{Mutex, MutexGuard};
 
 /// Locks, also after a panic elsewhere: the core never panics, and its states are plain data that are whole between
 /// any two calls.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The same, unless somebody else holds it.
+pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match mutex.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
 }
 
 /// One policy, one state.
@@ -34,6 +45,12 @@ impl<P: Algorithm> Cell<P> {
 
     pub(crate) fn charge(&mut self, now: Nanos, cost: u64) {
         self.policy.charge(&mut self.state, now, cost);
+    }
+
+    /// As [`charge`](Self::charge), with as much of the cost as is free: no debt.
+    pub(crate) fn charge_up_to_capacity(&mut self, now: Nanos, cost: u64) {
+        let free = self.policy.capacity().saturating_sub(self.policy.used(&self.state, now));
+        self.charge(now, cost.min(free));
     }
 
     pub(crate) fn refund(&mut self, cost: u64) {

@@ -55,7 +55,9 @@ pub const DEFAULT_MAX_CLIENTS: usize = 1_000_000;
 /// ten seconds; at once when the place is needed. When the table is full
 /// and no place can be freed (the newcomer's own page and up to 32 others are looked into), newcomers share one state
 /// under the same policy until there is room. They are limited together, and counted in [`Stats::overflow`]; nobody is
-/// ever unlimited, and nobody who is exhausted is ever forgotten.
+/// ever unlimited, and nobody who is kept and exhausted is ever forgotten. What [`charge`](Self::charge) records for a
+/// client without a place fills the shared state at most: debt beyond that is lost, so that it keeps no other newcomer out
+/// for longer than a full state does.
 ///
 /// # Time
 ///
@@ -154,12 +156,18 @@ impl<P: Algorithm, K: KeyForm, C: Clock> KeyedLimiter<P, K, C> {
     /// Gives back `cost` units, the newest charge first; see [`Algorithm::refund`]. It depends on no time. `false` when
     /// the client is not kept: then there is nothing to give back, and what it used of the shared state stays used.
     pub fn refund(&self, key: impl AsRef<[u8]>, cost: u64) -> bool {
-        self.table.refund(key.as_ref(), cost)
+        let key = key.as_ref();
+        let kept = self.table.refund(key, cost);
+        self.lines.wake_first(key);
+        kept
     }
 
     /// Forgets all that the client has used. `false` when the client was not kept.
     pub fn reset(&self, key: impl AsRef<[u8]>) -> bool {
-        self.table.reset(key.as_ref())
+        let key = key.as_ref();
+        let kept = self.table.reset(key);
+        self.lines.wake_first(key);
+        kept
     }
 
     /// The policy of the clients that have none of their own.
@@ -199,6 +207,7 @@ impl<P: Algorithm, K: KeyForm, C: Clock> KeyedLimiter<P, K, C> {
         P: Clone,
     {
         self.table.set_policy(&policy, now);
+        self.lines.wake_firsts();
     }
 
     /// The policy that holds for the client.
@@ -226,7 +235,9 @@ impl<P: Algorithm, K: KeyForm, C: Clock> KeyedLimiter<P, K, C> {
     where
         P: Clone,
     {
-        self.table.set_own_policy(key.as_ref(), policy, now);
+        let key = key.as_ref();
+        self.table.set_own_policy(key, policy, now);
+        self.lines.wake_first(key);
     }
 
     /// Number of clients kept: those with something used, and fresh ones that no sweep has met yet.

@@ -120,6 +120,7 @@ pub mod lease;
 pub mod limiter;
 #[cfg(feature = "redis")]
 pub mod redis;
+mod sync;
 pub mod wait;
 
 pub use backend::Backend;

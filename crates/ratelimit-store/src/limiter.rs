@@ -1,11 +1,12 @@
 //! One limit for everybody who shares it.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use ratelimit_core::{Algorithm, Decision, Nanos};
 
 use crate::cell::{Cell, lock};
-use crate::wait::{self, Gate, Lines, Pause, Wait, WaitError};
+use crate::sync::Mutex;
+use crate::wait::{self, Gate, Lines, Pass, Pause, Wait, WaitError};
 use crate::{Clock, SystemClock};
 
 /// One shared limit. Clones are handles to the same state, cheap to make and to send to other threads.
@@ -120,11 +121,13 @@ impl<P: Algorithm, C: Clock> Limiter<P, C> {
     /// Gives back `cost` units, the newest charge first; see [`Algorithm::refund`]. It depends on no time.
     pub fn refund(&self, cost: u64) {
         lock(&self.shared.cell).refund(cost);
+        self.shared.lines.wake_first(&[]);
     }
 
     /// Forgets all that was used.
     pub fn reset(&self) {
         lock(&self.shared.cell).reset();
+        self.shared.lines.wake_first(&[]);
     }
 
     /// The policy.
@@ -143,6 +146,7 @@ impl<P: Algorithm, C: Clock> Limiter<P, C> {
     /// [`set_policy`](Self::set_policy) at `now`.
     pub fn set_policy_at(&self, policy: P, now: Nanos) {
         lock(&self.shared.cell).migrate(policy, now);
+        self.shared.lines.wake_first(&[]);
     }
 
     /// Whether nothing that was used still counts at `now`.
@@ -175,8 +179,8 @@ impl<P: Algorithm + Clone, C: Clock> Limiter<P, C> {
 impl<P: Algorithm + Clone> Gate for Mutex<Cell<P>> {
     type Policy = P;
 
-    fn check(&self, _key: &[u8], now: Nanos, cost: u64) -> Decision {
-        lock(self).decide(now, cost)
+    fn check(&self, _key: &[u8], now: Nanos, cost: u64) -> Pass {
+        Pass { decision: lock(self).decide(now, cost), shared: false }
     }
 
     fn peek(&self, _key: &[u8], now: Nanos, cost: u64) -> Decision {
@@ -184,7 +188,7 @@ impl<P: Algorithm + Clone> Gate for Mutex<Cell<P>> {
     }
 
     #[cfg(feature = "async")]
-    fn refund(&self, _key: &[u8], cost: u64) {
+    fn refund(&self, _key: &[u8], cost: u64, _shared: bool) {
         lock(self).refund(cost);
     }
 

@@ -6,8 +6,10 @@
 //!
 //! - A cost that can never be allowed fails at once, and so does a deadline that is too near as things stand: the line is
 //!   played through on a copy of the state. Where others take what was expected (`check` does not stand in line), a
-//!   waiter fails at its deadline at the latest.
-//! - The lines are bounded: see [`WaitError::QueueFull`].
+//!   waiter fails at its deadline at the latest (and where a timer rounds up, as tokio's to the millisecond, so much later).
+//! - Units that become free early (a refund, a reset, a larger limit) are found early: the first in line is woken.
+//! - Cost 0 waits for nobody.
+//! - The lines are bounded: see [`WaitError::QueueFull`]. Whoever need not wait passes also when they are full.
 //! - A leaky bucket's `delay` is part of the wait. A wait that is dropped during its delay gives its place in the bucket
 //!   back.
 //!
@@ -47,7 +49,7 @@ pub use future::{Timer, TokioClock};
 pub(crate) use blocking::block;
 #[cfg(feature = "async")]
 pub(crate) use future::until;
-pub(crate) use line::{A_CLIENT, Gate, IN_ALL, Lines};
+pub(crate) use line::{A_CLIENT, Gate, IN_ALL, Lines, Pass};
 
 /// What is waited for, and how long at most. A plain number is that cost with no deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +83,7 @@ impl Wait {
         Wait { until: Until::By(deadline), ..self }
     }
 
-    /// Sleeps up to so much longer each time, at random: for many processes that would all come back at one instant.
+    /// Sleeps up to so much longer each time, at random, though not beyond the deadline: for many processes that would all come back at one instant.
     /// Within one process the line spaces the waiters out already.
     pub const fn jitter(self, jitter: Nanos) -> Self {
         Wait { jitter, ..self }

@@ -101,3 +101,30 @@ fn shadow_mode_counts_and_admits() {
     assert_eq!((stats.allowed, stats.denied, stats.never), (2, 3, 1));
     assert!(!limiter.peek("alice", 1).is_allowed());
 }
+
+/// Plans that were set while the table was small are found after it has grown, changed and taken away; and a page knows
+/// those of its own clients only once it changes.
+#[test]
+fn plans_outlive_the_growth_of_the_table() {
+    let limiter = KeyedLimiter::builder(policy("fixed-window:10/1h")).clock(ManualClock::new(SECOND)).build();
+    let plan = |i: u64| policy(if i.is_multiple_of(2) { "fixed-window:20/1h" } else { "fixed-window:30/1h" });
+    let client = |i: u64| (i + (1 << 40)).to_be_bytes();
+    for i in 0..5_000_u64 {
+        limiter.set_policy_of(client(i), Some(plan(i)));
+    }
+    for i in 0..50_000_u64 {
+        limiter.check(i.to_be_bytes());
+    }
+    limiter.set_policy(policy("fixed-window:11/1h"));
+    for i in 0..5_000_u64 {
+        assert_eq!(limiter.policy_of(client(i)), plan(i));
+        assert_eq!(remaining(limiter.check(client(i))), if i.is_multiple_of(2) { 19 } else { 29 });
+        limiter.set_policy_of(client(i), if i.is_multiple_of(3) { None } else { Some(plan(i + 1)) });
+    }
+    for i in 0..5_000_u64 {
+        let expected = if i.is_multiple_of(3) { policy("fixed-window:11/1h") } else { plan(i + 1) };
+        assert_eq!(limiter.policy_of(client(i)), expected);
+    }
+    assert!((0..50_000_u64).all(|i| limiter.policy_of(i.to_be_bytes()) == policy("fixed-window:11/1h")));
+    assert_eq!(remaining(limiter.peek(1_u64.to_be_bytes(), 0)), 10);
+}

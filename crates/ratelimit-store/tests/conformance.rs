@@ -129,34 +129,17 @@ impl<K: KeyForm> Client for Keyed<K> {
     }
 }
 
-/// The keyed limiter takes the whole suite.
+mod single {
+    use super::Single;
+    ratelimit_conformance::suite!(Single);
+}
+
 mod by_fingerprint {
     use super::ByFingerprint;
     ratelimit_conformance::suite!(ByFingerprint);
 }
 
-/// What else could differ in the others is which state a call meets, and every answer shows that.
-mod equals_model {
-    use ratelimit_conformance::equality::equals_model;
-    use ratelimit_conformance::spec::Kind;
-    use ratelimit_conformance::strategy::Family;
-    use ratelimit_conformance::subject::Subject;
-
-    fn every_family(subject: &impl Subject) {
-        for kind in Kind::LIMITING {
-            equals_model(subject, Family::Only(kind));
-        }
-        equals_model(subject, Family::AllOf);
-        equals_model(subject, Family::Policy);
-    }
-
-    #[test]
-    fn single() {
-        every_family(&super::Single);
-    }
-
-    #[test]
-    fn by_exact_key_beside_others() {
-        every_family(&super::ByExactKey);
-    }
+mod by_exact_key {
+    use super::ByExactKey;
+    ratelimit_conformance::suite!(ByExactKey);
 }

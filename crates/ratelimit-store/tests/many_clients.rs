@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ratelimit_core::{Decision, FixedWindow, Nanos, Policy, TokenBucket, Unlimited};
+use ratelimit_core::{Algorithm, BucketState, Decision, FixedWindow, Nanos, Policy, TokenBucket, Unlimited};
 use ratelimit_store::{KeyForm, KeyedLimiter, ManualClock};
 
 const SECOND: Nanos = Nanos::from_secs(1);
@@ -185,4 +185,89 @@ fn keys_are_told_apart_in_both_forms() {
     }
     told_apart(&KeyedLimiter::builder(bucket(1, 60)).max_clients(2_000).build());
     told_apart(&KeyedLimiter::builder(bucket(1, 60)).max_clients(2_000).exact_keys().build());
+}
+
+/// 1200 exhausted clients in as many places, at `SECOND`; ten units last half an hour.
+fn exhausted() -> KeyedLimiter<TokenBucket> {
+    let limiter = KeyedLimiter::builder(bucket(10, 1_800)).max_clients(1_200).build();
+    for i in 0..1_200_u64 {
+        assert!(limiter.check_n_at(i.to_be_bytes(), SECOND, 10).is_allowed());
+    }
+    limiter
+}
+
+/// One caller whose clock is an hour ahead forgets a page's clients; others must not go on doing so at the right time.
+#[test]
+fn a_clock_that_runs_ahead_once_costs_no_more_than_once() {
+    let limiter = exhausted();
+    limiter.check_n_at("ahead", SECOND.saturating_add(Nanos::from_secs(3_600)), 10);
+    let forgotten = limiter.stats().evicted;
+    assert!(forgotten > 0 && forgotten < 100);
+    for i in 0..20_000_u64 {
+        limiter.check_n_at((i + (1 << 40)).to_be_bytes(), SECOND, 10);
+    }
+    assert_eq!(limiter.stats().evicted, forgotten, "nobody is fresh at the right time");
+}
+
+#[test]
+fn a_forecast_forgets_nobody() {
+    let limiter = exhausted();
+    let later = SECOND.saturating_add(Nanos::from_secs(3_600));
+    for i in 0..2_000_u64 {
+        // Then there will be room.
+        assert!(limiter.peek_at((i + (1 << 40)).to_be_bytes(), later, 10).is_allowed());
+    }
+    assert_eq!(limiter.stats().evicted, 0);
+    assert!((0..1_200_u64).all(|i| !limiter.check_at(i.to_be_bytes(), SECOND).is_allowed()));
+}
+
+/// Newcomers to a full table share one state: one of them who is charged a lot fills it, and no more.
+#[test]
+fn the_debt_of_one_newcomer_does_not_keep_all_others_out() {
+    let limiter = KeyedLimiter::builder(bucket(1, 1)).max_clients(1).build();
+    limiter.check_n_at("kept", SECOND, 1);
+    limiter.charge_at("debtor", SECOND, 100_000);
+    assert_eq!(limiter.check_at("other", SECOND).retry_after(), Some(SECOND));
+}
+
+#[test]
+fn a_policy_that_panics_takes_no_places() {
+    #[derive(Debug, Clone)]
+    struct Panics(TokenBucket);
+    impl Algorithm for Panics {
+        type State = BucketState;
+        fn fresh(&self) -> BucketState {
+            self.0.fresh()
+        }
+        fn capacity(&self) -> u64 {
+            self.0.capacity()
+        }
+        fn decide(&self, state: &mut BucketState, now: Nanos, cost: u64) -> Decision {
+            assert_ne!(cost, 3, "no cost of 3 in this test's policy");
+            self.0.decide(state, now, cost)
+        }
+        fn charge(&self, state: &mut BucketState, now: Nanos, cost: u64) {
+            self.0.charge(state, now, cost);
+        }
+        fn refund(&self, state: &mut BucketState, cost: u64) {
+            self.0.refund(state, cost);
+        }
+        fn used(&self, state: &BucketState, now: Nanos) -> u64 {
+            self.0.used(state, now)
+        }
+        fn is_fresh(&self, state: &BucketState, now: Nanos) -> bool {
+            self.0.is_fresh(state, now)
+        }
+        fn migrate(&self, old: &Self, state: &BucketState, now: Nanos) -> BucketState {
+            self.0.migrate(&old.0, state, now)
+        }
+    }
+    let limiter = KeyedLimiter::builder(Panics(bucket(10, 1))).max_clients(5).build();
+    for i in 0..5_u64 {
+        let call = std::panic::AssertUnwindSafe(|| limiter.check_n_at(i.to_be_bytes(), SECOND, 3));
+        assert!(std::panic::catch_unwind(call).is_err());
+    }
+    assert!(limiter.is_empty());
+    assert!(limiter.check_at("another", SECOND).is_allowed());
+    assert_eq!(limiter.stats().overflow, 0);
 }

@@ -110,3 +110,50 @@ fn what_does_not_fit_is_refused() {
     let error = builder("fixed-window:10/1h").restore(serde_json::from_str(&text).unwrap(), &old).unwrap_err();
     assert_eq!(error.to_string(), "snapshot version 9 found, expected 1: write it anew with this version");
 }
+
+/// Law 7: a client that is fresh when its snapshot is restored is forgotten then, and no earlier time comes after that.
+#[test]
+fn who_is_fresh_at_the_restoring_is_forgotten_at_that_time() {
+    let text = "token-bucket:10/10s";
+    let limiter = builder(text).build();
+    limiter.check_n("a", 10);
+    let later = START.saturating_add(Nanos::from_secs(100));
+    let restored = through_json(&limiter, KeyedLimiter::builder(policy(text)).clock(ManualClock::new(later))).unwrap();
+    assert!(restored.is_empty());
+    let decision = restored.check_n_at("a", START.saturating_add(Nanos::from_secs(1)), 10);
+    assert!(matches!(decision, Decision::Allowed { reset_after, .. } if reset_after == Nanos::from_secs(99 + 10)));
+}
+
+/// A snapshot of clients with these fingerprints, each with half a second of debt to work off.
+fn written_by_hand(fingerprints: impl Iterator<Item = u64>) -> ratelimit_store::Snapshot<ratelimit_core::BucketState> {
+    let state = format!(r#"{{"last":{},"used_high":0,"used_low":500000000}}"#, START.get());
+    let clients: Vec<String> =
+        fingerprints.map(|id| format!(r#"{{"id":{{"fingerprint":{id}}},"state":{state}}}"#)).collect();
+    let clients = clients.join(",");
+    let text = format!(r#"{{"version":1,"secret":[1,2],"floor":0,"clients":[{clients}],"shared":{state}}}"#);
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn a_client_twice_is_an_error() {
+    let bucket = ratelimit_core::TokenBucket::per(1, std::time::Duration::from_secs(1)).unwrap();
+    let restore = |ids: &[u64]| {
+        let builder = KeyedLimiter::builder(bucket).clock(ManualClock::new(START));
+        builder.restore(written_by_hand(ids.iter().copied()), &bucket).map(|limiter| limiter.len())
+    };
+    assert_eq!(restore(&[7, 9, 8]), Ok(3));
+    assert_eq!(restore(&[7, 9, 7]), Err(RestoreError::Twice));
+    assert_eq!(RestoreError::Twice.to_string(), "a client stands in the snapshot twice, expected once: write it anew");
+}
+
+/// Fingerprints that all lead to one page, in the worst order: the page is filled from its end all the same.
+#[test]
+fn fingerprints_that_crowd_one_page_come_back_too() {
+    let bucket = ratelimit_core::TokenBucket::per(1, std::time::Duration::from_secs(1)).unwrap();
+    let clients = 100_000_u64;
+    let snapshot = written_by_hand((0..clients).rev().map(|i| i << 18));
+    let restored = KeyedLimiter::builder(bucket).clock(ManualClock::new(START)).restore(snapshot, &bucket).unwrap();
+    assert_eq!(restored.len() as u64, clients);
+    let again = restored.snapshot();
+    assert_eq!(again.len() as u64, clients);
+}

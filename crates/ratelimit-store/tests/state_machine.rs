@@ -1,4 +1,4 @@
-//! A small full table against a map that never forgets anybody: every answer is equal, whatever is swept and evicted.
+//! A full table, of one page or of several, against a map that never forgets anybody: every answer is equal, whatever is swept and evicted.
 //!
 //! When a sweep happens must not show. So the model does not know: a newcomer has a place of its own if and only if
 //! fewer clients than there are places have something used, and shares the common state otherwise.
@@ -11,8 +11,8 @@ use proptest_state_machine::{ReferenceStateMachine, StateMachineTest, prop_state
 use ratelimit_core::{Algorithm, Nanos, Policy, PolicyState};
 use ratelimit_store::{Exact, Fingerprint, KeyForm, KeyedLimiter};
 
-const PLACES: usize = 3;
-const CLIENTS: u8 = 6;
+/// One page, and a few.
+const PLACES: [usize; 2] = [3, 60];
 
 const POLICIES: [&str; 8] = [
     "token-bucket:3/20ns",
@@ -32,18 +32,39 @@ fn policy(index: usize) -> Policy {
 #[derive(Debug, Clone)]
 enum Step {
     Advance(u64),
-    Check { client: u8, cost: u64 },
-    Charge { client: u8, cost: u64 },
-    Refund { client: u8, cost: u64 },
-    Reset { client: u8 },
+    Check {
+        client: u8,
+        cost: u64,
+    },
+    Charge {
+        client: u8,
+        cost: u64,
+    },
+    Refund {
+        client: u8,
+        cost: u64,
+    },
+    Reset {
+        client: u8,
+    },
     Sweep,
     SetPolicy(usize),
-    SetOwnPolicy { client: u8, policy: Option<usize> },
+    SetOwnPolicy {
+        client: u8,
+        policy: Option<usize>,
+    },
+    /// A forecast, which must leave no trace.
+    PeekAhead {
+        client: u8,
+        cost: u64,
+        ahead: u64,
+    },
 }
 
 /// The reference: states that are never forgotten, each on its own.
 #[derive(Debug, Clone)]
 struct Model {
+    places: usize,
     now: Nanos,
     policy: Policy,
     own: BTreeMap<u8, Policy>,
@@ -54,6 +75,18 @@ struct Model {
 impl Model {
     fn policy_of(&self, client: u8) -> Policy {
         self.own.get(&client).copied().unwrap_or(self.policy)
+    }
+
+    /// Twice as many as there are places.
+    fn clients(&self) -> std::ops::Range<u8> {
+        0..u8::try_from(2 * self.places).unwrap()
+    }
+
+    /// The same at a later time, if nobody does anything meanwhile.
+    fn later(&self, nanos: u64) -> Self {
+        let mut later = Model { now: self.now.saturating_add(Nanos::new(nanos)), ..self.clone() };
+        later.tidy();
+        later
     }
 
     /// Drops what is fresh: law 7 says it makes no difference, and this test that the store agrees.
@@ -67,7 +100,7 @@ impl Model {
         let policy = self.policy_of(client);
         match self.used.get(&client) {
             Some(state) => (policy, state.clone(), true),
-            None if self.used.len() < PLACES => (policy, policy.fresh(), true),
+            None if self.used.len() < self.places => (policy, policy.fresh(), true),
             None => (self.policy, self.shared.clone(), false),
         }
     }
@@ -91,18 +124,18 @@ impl ReferenceStateMachine for Model {
     type Transition = Step;
 
     fn init_state() -> BoxedStrategy<Model> {
-        (0..POLICIES.len())
-            .prop_map(|index| {
+        (0..POLICIES.len(), prop::sample::select(&PLACES[..]))
+            .prop_map(|(index, places)| {
                 let policy = policy(index);
                 let shared = policy.fresh();
                 let (own, used) = (BTreeMap::new(), BTreeMap::new());
-                Model { now: Nanos::from_secs(1), policy, own, used, shared }
+                Model { places, now: Nanos::from_secs(1), policy, own, used, shared }
             })
             .boxed()
     }
 
-    fn transitions(_: &Model) -> BoxedStrategy<Step> {
-        let client = 0..CLIENTS;
+    fn transitions(model: &Model) -> BoxedStrategy<Step> {
+        let client = model.clients();
         prop_oneof![
             6 => (0_u64..12).prop_map(Step::Advance),
             1 => (0_u64..2_000).prop_map(Step::Advance),
@@ -112,6 +145,8 @@ impl ReferenceStateMachine for Model {
             1 => client.clone().prop_map(|client| Step::Reset { client }),
             1 => Just(Step::Sweep),
             1 => (0..POLICIES.len()).prop_map(Step::SetPolicy),
+            2 => (client.clone(), 0_u64..5, 0_u64..500)
+                .prop_map(|(client, cost, ahead)| Step::PeekAhead { client, cost, ahead }),
             1 => (client, prop::option::of(0..POLICIES.len()))
                 .prop_map(|(client, policy)| Step::SetOwnPolicy { client, policy }),
         ]
@@ -120,14 +155,16 @@ impl ReferenceStateMachine for Model {
 
     fn apply(mut model: Model, step: &Step) -> Model {
         match *step {
-            Step::Advance(nanos) => model.now = model.now.saturating_add(Nanos::new(nanos)),
+            Step::Advance(nanos) => model = model.later(nanos),
             Step::Check { client, cost } => {
                 let (_, state, own) = model.decide(client, cost);
                 model.put(client, state, own);
             }
             Step::Charge { client, cost } => {
                 let (policy, mut state, own) = model.take(client);
-                policy.charge(&mut state, model.now, cost);
+                // What newcomers share takes no debt.
+                let free = policy.capacity().saturating_sub(policy.used(&state, model.now));
+                policy.charge(&mut state, model.now, if own { cost } else { cost.min(free) });
                 model.put(client, state, own);
             }
             Step::Refund { client, cost } => {
@@ -137,7 +174,7 @@ impl ReferenceStateMachine for Model {
                 }
             }
             Step::Reset { client } => drop(model.used.remove(&client)),
-            Step::Sweep => {}
+            Step::Sweep | Step::PeekAhead { .. } => {}
             Step::SetPolicy(index) => {
                 let new = policy(index);
                 model.shared = new.migrate(&model.policy, &model.shared, model.now);
@@ -184,6 +221,10 @@ fn apply<K: KeyForm>(store: Store<K>, after: &Model, step: &Step) -> Store<K> {
         Step::Refund { client, cost } => drop(limiter.refund([client], cost)),
         Step::Reset { client } => drop(limiter.reset([client])),
         Step::Sweep => drop(limiter.sweep_at(now)),
+        Step::PeekAhead { client, cost, ahead } => {
+            let later = after.later(ahead);
+            assert_eq!(limiter.peek_at([client], later.now, cost), later.decide(client, cost).0);
+        }
         Step::SetPolicy(index) => limiter.set_policy_at(policy(index), now),
         Step::SetOwnPolicy { client, policy: index } => limiter.set_policy_of_at([client], index.map(policy), now),
     }
@@ -192,8 +233,8 @@ fn apply<K: KeyForm>(store: Store<K>, after: &Model, step: &Step) -> Store<K> {
 
 fn check_invariants<K: KeyForm>(store: &Store<K>, model: &Model) {
     let limiter = &store.limiter;
-    assert!(limiter.len() <= PLACES && limiter.len() >= model.used.len());
-    for client in 0..CLIENTS {
+    assert!(limiter.len() <= model.places && limiter.len() >= model.used.len());
+    for client in model.clients() {
         assert_eq!(limiter.policy_of([client]), model.policy_of(client));
         assert_eq!(limiter.peek_at([client], model.now, 1), model.decide(client, 1).0, "client {client}");
     }
@@ -208,7 +249,7 @@ macro_rules! machine {
             type Reference = Model;
 
             fn init_test(model: &Model) -> Store<$form> {
-                let builder = KeyedLimiter::builder(model.policy).max_clients(PLACES);
+                let builder = KeyedLimiter::builder(model.policy).max_clients(model.places);
                 Store { limiter: $build(builder), before: model.clone() }
             }
 
@@ -230,8 +271,8 @@ prop_state_machine! {
     #![proptest_config(Config { cases: 200, failure_persistence: None, ..Config::default() })]
 
     #[test]
-    fn fingerprints_answer_like_the_map(sequential 1..120 => ByFingerprint);
+    fn fingerprints_answer_like_the_map(sequential 1..200 => ByFingerprint);
 
     #[test]
-    fn exact_keys_answer_like_the_map(sequential 1..120 => ByExactKey);
+    fn exact_keys_answer_like_the_map(sequential 1..200 => ByExactKey);
 }

@@ -122,3 +122,58 @@ fn errors_say_what_to_do() {
     );
     assert!(text(WaitError::QueueFull { waiting: 3 }).contains("max_waiting"));
 }
+
+#[test]
+fn jitter_ends_at_the_deadline() {
+    for _ in 0..100 {
+        let clock = ManualClock::new(START);
+        let limiter = Limiter::with_clock(one_per_second(1), clock.clone());
+        limiter.check();
+        let wait = Wait::for_cost(1).within(Nanos::from_secs(2)).jitter(Nanos::from_secs(3600));
+        limiter.wait_until_allowed(wait).unwrap();
+        assert!(clock.now() <= START.saturating_add(Nanos::from_secs(2)));
+    }
+}
+
+#[test]
+fn cost_zero_waits_for_nobody() {
+    let limiter = KeyedLimiter::builder(one_per_second(1)).clock(ManualClock::new(START)).build();
+    limiter.charge("a", 1_000);
+    let at_once = Wait::for_cost(0).within(Nanos::ZERO);
+    assert!(limiter.wait_until_allowed("a", at_once).unwrap().is_allowed());
+}
+
+/// On a clock that never moves by itself: only being woken ends the wait.
+#[test]
+fn units_that_become_free_wake_the_first_in_line() {
+    #[derive(Clone)]
+    struct Parking(ManualClock);
+    impl Clock for Parking {
+        fn now(&self) -> Nanos {
+            self.0.now()
+        }
+    }
+    impl ratelimit_store::Pause for Parking {
+        fn pause(&self, _: Nanos) {
+            thread::park();
+        }
+    }
+    type Keyed = KeyedLimiter<TokenBucket, ratelimit_store::Fingerprint, Parking>;
+    let frees: [fn(&Keyed); 4] = [
+        |limiter| assert!(limiter.reset("a")),
+        |limiter| assert!(limiter.refund("a", 1)),
+        |limiter| limiter.set_policy(one_per_second(2)),
+        |limiter| limiter.set_policy_of("a", Some(one_per_second(2))),
+    ];
+    for free in frees {
+        let limiter = KeyedLimiter::builder(one_per_second(1)).clock(Parking(ManualClock::new(START))).build();
+        limiter.check("a");
+        thread::scope(|scope| {
+            let waiter = scope.spawn(|| limiter.wait_until_allowed("a", 1).unwrap());
+            // Before or after the waiter has asked: either way it must pass.
+            free(&limiter);
+            waiter.join().unwrap();
+        });
+        assert_eq!(limiter.stats().allowed, 2);
+    }
+}

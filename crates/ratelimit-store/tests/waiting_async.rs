@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ratelimit_core::{LeakyBucket, Nanos, TokenBucket};
+use ratelimit_core::{FixedWindow, LeakyBucket, Nanos, TokenBucket};
 use ratelimit_store::{Clock, KeyedLimiter, Limiter, TokioClock, Wait, WaitError};
 use tokio::time::{sleep, timeout};
 
@@ -132,4 +132,53 @@ async fn clients_have_lines_of_their_own() {
     let mut slow = pin!(limiter.until_allowed("slow", 1));
     assert!(timeout(Duration::ZERO, slow.as_mut()).await.is_err());
     timeout(Duration::ZERO, limiter.until_allowed("fast", 1)).await.unwrap().unwrap();
+}
+
+/// Tokio's timer rounds up to the millisecond: a wait that was promised does not fail for it.
+#[tokio::test(start_paused = true)]
+async fn a_timer_that_wakes_late_does_not_break_a_promise() {
+    let limiter = Limiter::with_clock(TokenBucket::per(1, Duration::from_micros(1_500)).unwrap(), TokioClock::new());
+    limiter.check();
+    for _ in 0..20 {
+        limiter.until_allowed(Wait::for_cost(1).within(Nanos::from_micros(1_500))).await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn full_lines_do_not_stop_a_client_that_need_not_wait() {
+    let limiter = KeyedLimiter::builder(TokenBucket::per(1, Duration::from_secs(1)).unwrap());
+    let limiter = limiter.clock(TokioClock::new()).max_waiting(10, 3).build();
+    limiter.check("a");
+    let mut waits: Vec<_> = (0..4).map(|_| Box::pin(limiter.until_allowed("a", 1))).collect();
+    for wait in &mut waits {
+        assert!(tokio::time::timeout(Duration::ZERO, wait.as_mut()).await.is_err());
+    }
+    assert!(limiter.until_allowed("b", 1).await.is_ok());
+    assert_eq!(limiter.until_allowed("b", 1).await, Err(WaitError::QueueFull { waiting: 0 }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reset_wakes_the_first_in_line() {
+    let day = FixedWindow::per(1, Duration::from_secs(86_400)).unwrap();
+    let limiter = KeyedLimiter::builder(day).clock(TokioClock::new()).build();
+    limiter.check("a");
+    let begun = limiter.clock().now();
+    let waiter = limiter.clone();
+    let waiter = tokio::spawn(async move { waiter.until_allowed("a", 1).await });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    limiter.reset("a");
+    waiter.await.unwrap().unwrap();
+    assert_eq!(limiter.clock().now().saturating_sub(begun), Nanos::from_secs(1));
+}
+
+/// In a full table the delay was that of the shared state, and there it is given back.
+#[tokio::test(start_paused = true)]
+async fn dropped_in_its_delay_it_charges_nothing_without_a_place_either() {
+    let policy = LeakyBucket::per(1, Duration::from_secs(10)).unwrap().burst(2).unwrap();
+    for places in [0, 5] {
+        let limiter = KeyedLimiter::builder(policy).clock(TokioClock::new()).max_clients(places).build();
+        limiter.until_allowed("a", 1).await.unwrap();
+        assert!(tokio::time::timeout(Duration::from_secs(1), limiter.until_allowed("a", 1)).await.is_err());
+        assert!(limiter.peek("a", 1).is_allowed(), "{places} places");
+    }
 }

@@ -16,6 +16,14 @@ use ratelimit_tower::{Limit, RateLimitLayer};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:3000").await?;
+    println!("listening on http://{}", listener.local_addr()?);
+    // The address of the peer reaches the layer through the connection's info.
+    axum::serve(listener, app()?.into_make_service_with_connect_info::<SocketAddr>()).await?;
+    Ok(())
+}
+
+pub(crate) fn app() -> Result<Router, Box<dyn Error>> {
     // Behind a proxy: ClientIp::behind(["10.0.0.0/8".parse()?], HeaderName::from_static("x-forwarded-for")).
     let address = ClientIp::peer();
     let client = FirstOf::of(ApiKey::header(HeaderName::from_static("x-api-key"))).or(address.clone());
@@ -30,15 +38,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let limits =
         RateLimitLayer::builder().limit(burst).limit(address).skip(|head| head.uri.path() == "/health").build()?;
 
-    let app = Router::new()
+    Ok(Router::new()
         .route("/", get(|| async { "hello\n" }))
         .route("/search", get(|| async { "found\n" }))
         .route("/health", get(|| async { "ok\n" }))
-        .layer(limits);
-
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:3000").await?;
-    println!("listening on http://{}", listener.local_addr()?);
-    // The address of the peer reaches the layer through the connection's info.
-    axum::serve(listener, app.into_make_service_with_connect_info::<SocketAddr>()).await?;
-    Ok(())
+        .layer(limits))
 }

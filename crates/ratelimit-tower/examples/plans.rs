@@ -31,19 +31,27 @@ fn limit_of(plan: &'static str, policy: &str) -> Result<Limit, ratelimit_core::P
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
+    for line in three_requests_each().await? {
+        println!("{line}");
+    }
+    Ok(())
+}
+
+pub(crate) async fn three_requests_each() -> Result<Vec<String>, Box<dyn Error>> {
     let layer = RateLimitLayer::builder()
         .limit(limit_of("free", "token-bucket:2/1m")?)
         .limit(limit_of("pro", "token-bucket:100/1m")?)
         .build()?;
     let service = service_fn(|_: Request<()>| async { Ok::<_, Infallible>(Response::new(Full::<Bytes>::default())) });
     let service = ServiceBuilder::new().layer(layer).service(service);
+    let mut lines = Vec::new();
     for account in [Account { name: "alice", plan: "free" }, Account { name: "bob", plan: "pro" }] {
         for _ in 0..3 {
             let mut request = Request::new(());
             request.extensions_mut().insert(account.clone());
             let answer = service.clone().oneshot(request).await?;
-            println!("{}: {} {:?}", account.name, answer.status(), answer.headers()["ratelimit"]);
+            lines.push(format!("{}: {} {}", account.name, answer.status(), answer.headers()["ratelimit"].to_str()?));
         }
     }
-    Ok(())
+    Ok(lines)
 }

@@ -165,18 +165,19 @@ where
                 }
                 StateProjection::Running { future, outcome } => {
                     let mut response = ready!(future.poll(cx))?;
-                    let Some(outcome) = outcome.take() else {
+                    // Read where it is: it is moved only if there is something to settle.
+                    let Some(decided) = outcome.as_ref() else {
                         return Poll::Ready(Ok(finish(this.engine, *this.about, response)));
                     };
                     let actual = response.extensions_mut().remove::<ActualCost>();
-                    let settlement = this.engine.settlement(&outcome, response.status(), actual.as_ref());
+                    let settlement = this.engine.settlement(decided, response.status(), actual.as_ref());
                     let Some(settlement) = settlement else {
-                        this.engine.describe(&mut response, &outcome, outcome.levels.as_slice());
+                        this.engine.describe(&mut response, decided, decided.levels.as_slice());
                         return Poll::Ready(Ok(finish(this.engine, *this.about, response)));
                     };
                     State::Settling {
                         settled: Box::pin(settlement.settle()),
-                        held: Some(Box::new((response, outcome))),
+                        held: outcome.take().map(|outcome| Box::new((response, outcome))),
                     }
                 }
                 StateProjection::Settling { settled, held } => {

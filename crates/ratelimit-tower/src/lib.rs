@@ -41,6 +41,7 @@ pub mod key;
 mod layer;
 mod limit;
 pub mod problem;
+mod rate;
 mod refusal;
 mod service;
 mod settings;

@@ -9,6 +9,7 @@ use ratelimit_core::{Algorithm, Decision, Nanos, Rule};
 use ratelimit_store::{Backend, Clock, Fingerprint, KeyForm, KeyedLimiter};
 
 use crate::headers::View;
+use crate::rate::Rate;
 
 /// A future of whatever type.
 pub(crate) type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -105,9 +106,9 @@ where
 
 /// What the fields need to know after `decision`; `peek` answers for a cost with nothing charged. Of a request that can
 /// never fit they say what is there, as if nothing had been asked.
-pub(crate) fn view(rule: &Rule, decision: Decision, peek: impl Fn(u64) -> Decision) -> View {
+pub(crate) fn view(rule: &Rule, rate: Rate, decision: Decision, peek: impl Fn(u64) -> Decision) -> View {
     let (remaining, reset_after) = numbers(&decision).or_else(|| numbers(&peek(0))).unwrap_or((0, Nanos::ZERO));
-    let next_unit = next_unit(rule, remaining, reset_after)
+    let next_unit = next_unit(rule, rate, remaining, reset_after)
         .or_else(|| peek(remaining.saturating_add(1)).retry_after())
         .unwrap_or(Nanos::ZERO);
     View { decision, remaining, next_unit }
@@ -125,16 +126,16 @@ pub(crate) fn numbers(decision: &Decision) -> Option<(u64, Nanos)> {
 
 /// The time until one unit more is there, where it follows from the time until all are: a window frees all at once,
 /// and a bucket at its rate. `None` where it depends on the client's history.
-pub(crate) fn next_unit(rule: &Rule, remaining: u64, reset_after: Nanos) -> Option<Nanos> {
-    let (quota, capacity) = match rule {
-        Rule::FixedWindow(_) => return Some(reset_after),
-        Rule::TokenBucket(_) | Rule::LeakyBucket(_) => (rule.quota()?, rule.capacity()),
-        _ => return None,
-    };
-    let missing_later = capacity.saturating_sub(remaining).saturating_sub(1);
-    // Rounded down, so that the difference is never early.
-    let later = u128::from(missing_later) * u128::from(quota.window().get()) / u128::from(quota.limit());
-    Some(reset_after.saturating_sub(Nanos::new(u64::try_from(later).unwrap_or(u64::MAX))))
+pub(crate) fn next_unit(rule: &Rule, rate: Rate, remaining: u64, reset_after: Nanos) -> Option<Nanos> {
+    match rule {
+        Rule::FixedWindow(_) => Some(reset_after),
+        Rule::TokenBucket(_) | Rule::LeakyBucket(_) => {
+            let missing_later = rule.capacity().saturating_sub(remaining).saturating_sub(1);
+            // Rounded down, so that the difference is never early.
+            Some(reset_after.saturating_sub(rate.time_down(missing_later)))
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -150,12 +151,13 @@ mod tests {
             ["fixed-window:5/1m", "token-bucket:5/1m", "token-bucket:7/1m,burst=20", "leaky-bucket:3/1s,burst=9"]
         {
             let rule = text.parse::<Policy>().unwrap().rules()[0];
+            let rate = Rate::of(rule.quota().unwrap());
             let mut state = rule.fresh();
             for step in 0..200u64 {
                 let now = Nanos::new(step * 1_234_567_891);
                 let cost = step % 3;
                 let decision = rule.decide(&mut state, now, cost);
-                let View { remaining, next_unit, .. } = view(&rule, decision, |_| unreachable!());
+                let View { remaining, next_unit, .. } = view(&rule, rate, decision, |_| unreachable!());
                 let asked = rule.peek(&state, now, remaining + 1).retry_after().unwrap_or(Nanos::ZERO);
                 let early_or_late = next_unit.get().abs_diff(asked.get());
                 assert!(early_or_late <= 1 && next_unit >= asked, "{text} at step {step}: {next_unit} {asked}");

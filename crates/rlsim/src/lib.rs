@@ -9,10 +9,12 @@
 //!
 //! [`trace`] reads files into columns of events; [`replay`] owns the virtual clock and hands every event to every
 //! policy; [`metrics`] turns outcomes into numbers and never sees a limiter; [`report`] and [`chart`] turn numbers into
-//! text and pictures and never see a trace. [`cli`] wires them together.
+//! text and pictures and never see a trace; [`client`] follows one client through each policy for a picture of its states.
+//! [`cli`] wires them together.
 
 pub mod chart;
 pub mod cli;
+pub mod client;
 pub mod compare;
 pub mod error;
 pub mod generate;

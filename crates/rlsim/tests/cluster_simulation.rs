@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use ratelimit_core::Policy;
 use rlsim::error::Error;
 use rlsim::sim::cluster::{
-    Answer, Arrival, Cluster, ClusterArgs, Delay, Exact, Faults, Outcome, Routing, Strategy as Sharing, WhenDown,
-    answers, run,
+    Answer, Arrival, Cluster, ClusterArgs, Delay, Exact, Faults, Outcome, Routing, Strategy as Sharing, Timeout,
+    WhenDown, answers, run,
 };
 
 const MS: u64 = 1_000_000;
@@ -82,9 +82,22 @@ proptest! {
     #[test]
     fn one_server_alone_is_exact_however_it_shares(arrivals in traffic()) {
         for policy in POLICIES {
-            for sharing in ["own-limit", "split-limit", "shared-store", "sub-keys:1"] {
+            for sharing in ["own-limit", "split-limit", "shared-store", "sub-keys:1", "sync:100ms"] {
                 let different = outcome(&cluster(1, policy), sharing, &arrivals).different;
                 prop_assert_eq!(different, 0, "{} {}", policy, sharing);
+            }
+        }
+    }
+
+    /// A client that always meets the same server: nobody else knows anything of it.
+    #[test]
+    fn servers_that_share_no_client_are_exact(arrivals in traffic(), servers in 1..6usize, delay in 0..30 * MS) {
+        for policy in ["sliding-counter:20/1s", "token-bucket:20/1s,burst=7"] {
+            let mut cluster = cluster(servers, policy);
+            cluster.routing = Routing::Sticky;
+            cluster.delay = Delay::Random(delay);
+            for sharing in ["own-limit", "sync:50ms", "sync:1s"] {
+                prop_assert_eq!(outcome(&cluster, sharing, &arrivals).different, 0, "{} {}", policy, sharing);
             }
         }
     }
@@ -101,6 +114,8 @@ proptest! {
     fn leases_never_exceed_the_bound(arrivals in traffic(), servers in 1..6usize, slice in 1..9u64, delay in 0..30 * MS) {
         let mut cluster = cluster(servers, "token-bucket:20/1s");
         cluster.delay = Delay::Random(delay);
+        // A store that answers in time.
+        cluster.faults.timeout = Timeout(100 * SECOND);
         let answers = answers(&cluster, Sharing::Leases(slice), &arrivals);
         // Units are charged when they are taken, and kept for a tenth of the window at most.
         let keep = SECOND / 10;
@@ -229,6 +244,84 @@ fn news_that_comes_later_costs_more() {
     let [fast, medium, slow] = ["sync:10ms", "sync:200ms", "sync:2s"].map(overshoot);
     assert!(fast <= medium && medium < slow, "{fast} {medium} {slow}");
     assert!(fast < 1.6 && slow > 2.5, "{fast} {slow}");
+}
+
+/// An answer that comes after the timeout is none: the server falls back at the timeout, and to nothing else.
+#[test]
+fn a_store_that_is_slow_is_a_store_that_does_not_answer() {
+    let arrivals = steady(50 * MS, 10 * SECOND);
+    for sharing in ["shared-store", "sub-keys:3", "read-then-write", "leases"] {
+        for (timeout, delay, slow) in
+            [(0, 0, false), (40 * MS, 20 * MS, false), (40 * MS - 1, 20 * MS, true), (1, 20 * MS, true), (0, 1, true)]
+        {
+            let mut cluster = cluster(4, "token-bucket:100/1s");
+            cluster.delay = Delay::Constant(delay);
+            cluster.faults = Faults { timeout: Timeout(timeout), when_down: WhenDown::Closed, ..Faults::default() };
+            let found = outcome(&cluster, sharing, &arrivals);
+            let (waited, admitted) = if slow { (timeout, 0) } else { (2 * delay, 200) };
+            assert_eq!(found.units, admitted, "{sharing}: {timeout} ns for {delay} ns");
+            assert_eq!(found.unanswered, 0);
+            assert!(found.latency[1] <= waited, "{sharing}: {:?} of {waited}", found.latency);
+            assert!(found.store_operations > 0, "the store does its work all the same");
+        }
+    }
+    // With the default, the server's part of the limit.
+    let mut cluster = cluster(4, "token-bucket:100/1s");
+    cluster.delay = Delay::Constant(20 * MS);
+    cluster.faults.timeout = Timeout(MS);
+    let found = outcome(&cluster, "shared-store", &arrivals);
+    assert_eq!((found.latency, found.units), ([MS, MS], 200));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// However long messages take and however coarse the clock is: nobody who refuses nothing exceeds anything.
+    #[test]
+    fn nothing_limited_is_nothing_exceeded(arrivals in traffic(), delay in 0..300 * MS, coarse in any::<bool>()) {
+        let step = if coarse { SECOND } else { 1 };
+        let arrivals: Vec<_> = arrivals.into_iter().map(|arrival| Arrival { at: arrival.at / step * step, ..arrival }).collect();
+        let mut cluster = cluster(5, "token-bucket:100000/1s");
+        cluster.delay = Delay::Random(delay);
+        for sharing in sharings() {
+            let exact = Exact::of(&cluster.policy, &arrivals);
+            let found = run(&cluster, sharing, &arrivals, &exact);
+            prop_assert_eq!((found.peak, found.excess, found.needless), (exact.peak, 0, 0), "{}", sharing);
+        }
+    }
+}
+
+#[test]
+fn faults_that_cannot_happen_are_refused() {
+    for (words, part) in [
+        (&["--servers", "1", "--leave", "1s"][..], "--leave with one server"),
+        (&["--servers", "1", "--join", "1s"], "--join with one server"),
+        (&["--leave", "1000d"], "--leave 1000d: the last request comes 12 s after the beginning"),
+        (&["--join", "13s"], "--join 13s: the last request"),
+        (&["--store-down", "13s..20s"], "--store-down 13s: the last request"),
+        (&["--pattern", "constant --rate 1000000/s --duration 1h"], "too many to simulate; a lower --rate"),
+    ] {
+        let small = if words[0] == "--pattern" { &SMALL[4..] } else { &SMALL[..] };
+        let error = output(&[small, words].concat()).unwrap_err();
+        assert!(matches!(error, Error::Usage(_)) && error.to_string().contains(part), "{error}");
+    }
+}
+
+/// Times of faults count from the first request of a trace, whatever its clock says.
+#[test]
+fn faults_count_from_the_beginning_of_a_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    let admitted = |start: u64| {
+        let rows = (0..200).map(|i| format!("{},c\n", start + i)).collect::<Vec<String>>().concat();
+        std::fs::write(&path, format!("time_s,client\n{rows}")).unwrap();
+        let words = ["--trace", path.to_str().unwrap()];
+        let faults = ["--store-down", "50s..100s", "--when-down", "closed", "--no-chart", "--strategy", "shared-store"];
+        let text = output(&[&words[..], &faults].concat()).unwrap();
+        text.lines().find(|line| line.starts_with("shared-store")).unwrap().to_owned()
+    };
+    assert_eq!(admitted(0), admitted(1_700_000_000));
+    assert!(admitted(1_700_000_000).contains(" 150 "), "{}", admitted(1_700_000_000));
 }
 
 #[test]

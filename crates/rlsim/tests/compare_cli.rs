@@ -186,6 +186,11 @@ const MISTAKES: &[(&str, i32, &[&str])] = &[
     ("compare --trace {traces}/burst.csv --time-column when", 1, &["when", "time, client"]),
     ("compare --trace {traces}/burst.csv --client-column who", 1, &["who", "time, client"]),
     ("compare --trace {traces}/burst.csv --threads 0", 2, &["--threads"]),
+    ("compare --trace {traces}/burst.csv --client alica", 1, &["alica", "burst.csv has one client", "\"alice\""]),
+    ("compare --trace {traces}/burst.csv --client alice --export x.svg", 2, &["client:FILE.svg"]),
+    ("compare --trace {traces}/burst.csv --client alice --no-chart", 2, &["nothing that is written shows the client"]),
+    ("compare --trace {traces}/burst.csv --export envelope:x.json", 2, &["envelope:FILE.svg", ".html"]),
+    ("inspect --trace {traces}/burst.csv --export envelope:x.svg", 2, &["does not write that kind", ".svg"]),
     ("comparee", 2, &["compare"]),
 ];
 
@@ -282,4 +287,111 @@ fn the_store_of_a_service_gives_the_same_report() {
         };
         assert_eq!(run("flat"), run("keyed"), "--by {by}");
     }
+}
+
+#[test]
+fn a_client_is_drawn_beside_the_comparison_or_where_it_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let output = rlsim(folder.path(), "compare --trace {traces}/burst.csv --client alice");
+    let said = stderr(&output);
+    assert!(said.contains("wrote burst-compare.svg\nwrote burst-client.svg"), "{said}");
+    assert!(file("burst-client.svg").contains("alice: 200 requests"));
+
+    rlsim(folder.path(), "compare --trace {traces}/burst.csv --client alice --export client:x.svg page.html");
+    assert_eq!(file("x.svg"), file("burst-client.svg"));
+    assert!(file("page.html").contains("id=\"client-title\""));
+    rlsim(folder.path(), "compare --trace {traces}/burst.csv --export page.html");
+    assert!(!file("page.html").contains("id=\"client-title\""));
+
+    // Without a name it is the client that is refused most.
+    std::fs::write(folder.path().join("t.csv"), "time_s,client\n1,a\n2,a\n3,a\n1,b\n1,b\n1,b\n1,c\n").unwrap();
+    rlsim(folder.path(), "compare --trace t.csv --limit 1/1s --export client:t.svg");
+    let title = file("t.svg").lines().nth(1).unwrap().to_owned();
+    assert!(title.contains(">b: 3 requests, of which each policy refuses 2</title>"), "{title}");
+}
+
+#[test]
+fn each_chart_can_be_written_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("t.csv"), "time_s,client\n1,a\n2,a\n3,a\n1,b\n").unwrap();
+    let charts = ["envelope", "raster", "ranked", "client"];
+    let words: Vec<_> = charts.iter().map(|chart| format!("{chart}:{chart}.svg")).collect();
+    let output = rlsim(folder.path(), &format!("compare --trace t.csv --limit 2/10s --export {}", words.join(" ")));
+    assert!(output.status.success(), "{}", stderr(&output));
+    for chart in charts {
+        let text = std::fs::read_to_string(folder.path().join(format!("{chart}.svg"))).unwrap();
+        assert!(text.contains(&format!("id=\"{chart}-title\"")), "{chart}");
+        let piped = rlsim(folder.path(), &format!("compare --trace t.csv --limit 2/10s --export {chart}:-"));
+        assert_eq!(stdout(&piped), text, "{chart}");
+    }
+    assert!(!folder.path().join("t-compare.svg").exists(), "a picture was asked for");
+
+    let output = rlsim(folder.path(), "compare --trace {traces}/burst.csv --export ranked:r.svg other.json");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("two clients or more"), "{}", stderr(&output));
+    assert!(!folder.path().join("other.json").exists(), "nothing is written when one export fails");
+}
+
+#[test]
+#[cfg(feature = "png")]
+fn a_chart_is_a_png_by_its_ending() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = rlsim(folder.path(), "compare --trace {traces}/burst.csv --export x.png client:y.png envelope:z.png");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let pictures = ["x.png", "y.png", "z.png"].map(|name| std::fs::read(folder.path().join(name)).unwrap());
+    assert!(pictures.iter().all(|picture| picture.starts_with(b"\x89PNG")));
+    assert!(pictures[0] != pictures[1] && pictures[1] != pictures[2]);
+}
+
+#[test]
+fn memory_at_the_peak_is_measured_where_it_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: Vec<String> = (0..90).map(|i| format!("{}.{}00,c{}", i / 10, i % 10, i % 30)).collect();
+    std::fs::write(folder.path().join("t.csv"), format!("time_s,client\n{}\n", rows.join("\n"))).unwrap();
+    let words = "compare --trace t.csv --limit 5/1s --no-chart --export -";
+    let report: Value = serde_json::from_slice(&rlsim(folder.path(), words).stdout).unwrap();
+    let memory = |i: usize| report["policies"][i]["memory"].clone();
+    // Ten clients a second, each with one request: the fixed window forgets all of them at the edge.
+    assert_eq!(memory(0), serde_json::json!({ "peak_bytes": 160, "states": 10, "at_ns": 900_000_000 }));
+    assert_eq!(memory(1)["states"], 10);
+    assert_eq!(memory(1)["peak_bytes"], 10 * report["policies"][1]["state_bytes"].as_u64().unwrap());
+    // A token is back after a fifth of a second.
+    assert_eq!(memory(3)["states"], 2);
+    let held = "compare --trace t.csv --limit 5/1s --no-chart --assert fixed-window.memory.states<=9";
+    let output = rlsim(folder.path(), held);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).contains("found 10"), "{}", stderr(&output));
+}
+
+/// Nobody means to replace a log by a report about it: whatever is read is not written, by whatever name it is called.
+#[test]
+fn what_is_read_is_never_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = std::fs::read(root().join("traces/burst.csv")).unwrap();
+    let policies = "[[policy]]\nname = \"ours\"\npolicy = \"token-bucket:5/1s\"\n";
+    for name in ["log.csv", "log.json", "log.md", "log.svg", "limits.toml"] {
+        std::fs::write(folder.path().join(name), if name == "limits.toml" { policies.as_bytes() } else { &log })
+            .unwrap();
+    }
+    std::fs::create_dir(folder.path().join("logs")).unwrap();
+    for words in [
+        "compare --trace log.csv --export log.csv",
+        "compare --trace log.csv --export json:log.csv",
+        "compare --trace log.csv --export csv:./logs/../log.csv",
+        "compare --trace log.svg log.csv --export log.svg",
+        "compare --trace log.csv --policies limits.toml --export csv:limits.toml",
+        "inspect --trace log.md --export log.md",
+        "sweep --trace log.csv --export log.csv",
+        "recommend --trace log.json --export log.json",
+        "cluster --trace log.json --export log.json",
+    ] {
+        let output = rlsim(folder.path(), words);
+        assert_eq!(output.status.code(), Some(1), "{words}: {}", stderr(&output));
+        assert!(stderr(&output).contains("it is read here too and would be lost"), "{words}: {}", stderr(&output));
+    }
+    for name in ["log.csv", "log.json", "log.md", "log.svg"] {
+        assert_eq!(std::fs::read(folder.path().join(name)).unwrap(), log, "{name}");
+    }
+    assert_eq!(std::fs::read_to_string(folder.path().join("limits.toml")).unwrap(), policies);
 }

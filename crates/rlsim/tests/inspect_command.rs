@@ -96,6 +96,60 @@ fn coarse_stamps_are_seen_in_a_real_log() {
     assert_eq!(report["rates"].as_array().map(Vec::len), Some(2), "1 s is the window and the second");
 }
 
+/// Whether a trace is unfit, and the severity of one of its findings.
+fn severity(rows: &str, window: &str, code: &str) -> (bool, Option<String>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("t.csv"), format!("time,client\n{rows}")).expect("a file");
+    let words = ["inspect", "--trace", "t.csv", "--window", window, "--export", "-"];
+    let report = json(&rlsim(folder.path(), &words));
+    let found = report["findings"].as_array().expect("findings").iter().find(|finding| finding["code"] == code);
+    let severity = found.map(|finding| finding["severity"].as_str().expect("text").to_owned());
+    (report["fitness"] == "unfit", severity)
+}
+
+#[test]
+fn a_trace_is_short_in_windows_however_long_it_is() {
+    let day = 86_400;
+    for (seconds, window, expected) in [
+        (400, "3m", Some("unfit")),
+        (400, "2m", Some("warning")),
+        (400, "30s", Some("note")),
+        (4 * day, "1m", None),
+        (4 * day, "12h", Some("warning")),
+        (4 * day, "1d", Some("warning")),
+        (4 * day, "2d", Some("unfit")),
+        (4 * day, "1000d", Some("unfit")),
+        // The log of a day ends a little before midnight.
+        (day - 400, "1m", None),
+    ] {
+        let rows =
+            (0..=400).map(|i| format!("{},c{}\n", i * (seconds / 400), i % 150)).collect::<Vec<String>>().concat();
+        let (unfit, found) = severity(&rows, window, "short");
+        assert_eq!(found.as_deref(), expected, "{seconds} s in windows of {window}");
+        assert_eq!(unfit, expected == Some("unfit"), "{seconds} s in windows of {window}");
+    }
+}
+
+#[test]
+fn a_trace_of_which_much_is_unreadable_is_not_fit() {
+    for (bad, expected) in [(0, None), (1, Some("note")), (30, Some("warning")), (400, Some("unfit"))] {
+        let good = (0..1000).map(|i| format!("{},c{}\n", i * 100, i % 150));
+        let rows: String = good.chain((0..bad).map(|_| "soon,c1\n".to_owned())).collect();
+        let (unfit, found) = severity(&rows, "1m", "bad-rows");
+        assert_eq!(found.as_deref(), expected, "{bad} bad rows");
+        assert_eq!(unfit, expected == Some("unfit"), "{bad} bad rows");
+    }
+}
+
+#[test]
+fn real_traces_that_show_little_are_not_fit() {
+    for name in ["page_load.har", "formats/crowdsec_http_dos.log", "nginx_rotated.log.2", "taurus_jmeter.jtl.csv"] {
+        let Some(path) = shared(name) else { continue };
+        let said = stdout(&rlsim(Path::new("."), &["inspect", "--trace", &path.display().to_string()]));
+        assert!(said.lines().next().is_some_and(|first| first.ends_with("not fit for choosing a limit")), "{said}");
+    }
+}
+
 #[test]
 fn throttling_errors_of_a_real_service_are_seen() {
     let Some(path) = shared("aws_cloudtrail_stratus.json") else { return };
@@ -106,4 +160,32 @@ fn throttling_errors_of_a_real_service_are_seen() {
         (Some("errorCode"), Some(15))
     );
     assert!(codes(&report).contains(&"already-refused"), "{report}");
+}
+
+/// The statuses are counted while the input is read, so they are known of standard input too.
+#[test]
+fn refusals_are_counted_in_one_reading() {
+    let mut text = String::from("time,client,status,response\n");
+    for i in 0..30_000 {
+        let status = if i % 3 == 0 { 429 } else { 200 };
+        text.push_str(&format!("{},c{},ok,{status}\n", 1_715_501_730 + i / 10, i % 7));
+    }
+    let run = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rlsim"));
+        command.args(["inspect", "--trace", "-", "--export", "-"]).args(words);
+        command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+        let mut child = command.stderr(std::process::Stdio::piped()).spawn().expect("the program runs");
+        // A wrong column ends it before it has read everything.
+        let _ = std::io::Write::write_all(&mut child.stdin.take().expect("a pipe"), text.as_bytes());
+        child.wait_with_output().expect("it ends")
+    };
+    for words in [&[][..], &["--status-column", "response"], &["--status-column", "4"]] {
+        let report = json(&run(words));
+        assert_eq!(report["refused"]["too_many_requests"], 10_000, "{words:?}");
+    }
+    assert_eq!(json(&run(&["--status-column", "status"]))["refused"]["too_many_requests"], 0);
+    let wrong = run(&["--status-column", "code"]);
+    assert_eq!(wrong.status.code(), Some(1));
+    let message = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    assert!(message.contains("no column \"code\" for --status-column; the columns are: time, client"), "{message}");
 }

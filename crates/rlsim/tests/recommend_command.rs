@@ -92,6 +92,48 @@ fn every_promise_has_its_option() {
     }
 }
 
+/// Every trace there is: a promise is never said to hold where the whole trace breaks it.
+#[test]
+fn no_real_trace_gets_a_false_promise() {
+    for name in [
+        "apache_combined.log",
+        "aws_cloudtrail_stratus.json",
+        "iis_w3c.log",
+        "nginx_rotated.log.2",
+        "page_load.har",
+        "taurus_jmeter.jtl.csv",
+    ] {
+        let Some(path) = shared(name) else { continue };
+        let path = path.display().to_string();
+        for (share, millionths) in [("0%", 0), ("0.1%", 1_000)] {
+            for window in ["1m", "100d"] {
+                let words = ["recommend", "--trace", &path, "--limited-clients", share, "--window", window];
+                let said = text(&rlsim(Path::new("."), &[&words[..], &["--export", "-"]].concat()));
+                let json: serde_json::Value = serde_json::from_str(&said).expect("JSON");
+                for answer in json["answers"].as_array().expect("answers") {
+                    let number = |key: &str| answer["measured"][key].as_u64().expect("a number");
+                    let may_be = number("clients") * millionths / 1_000_000;
+                    assert!(number("limited") <= may_be, "{name} {share} {window}: {answer}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_policy_file_carries_the_warnings() {
+    let Some(path) = shared("apache_combined.log") else { return };
+    let path = path.display().to_string();
+    let written = text(&rlsim(Path::new("."), &["recommend", "--trace", &path, "--export", "toml:-"]));
+    for expected in [
+        "# warning: 99 % of the requests fall into minute 5 of the hour, in each of 84 hours with any",
+        "may be up to 60 times too high",
+        "confirmed by nothing unseen",
+    ] {
+        assert!(written.contains(expected), "{expected}: {written}");
+    }
+}
+
 #[test]
 fn a_newcomer_gets_a_defended_limit_with_two_commands() {
     let Some(path) = shared("apache_combined.log") else { return };

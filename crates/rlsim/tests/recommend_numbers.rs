@@ -179,6 +179,115 @@ proptest! {
     }
 }
 
+/// Clients that `policy` limits anywhere in the trace.
+fn limited(trace: &Trace, policy: &Policy) -> u64 {
+    let grouped = Grouped::new(trace);
+    let refused = |pair: &&[usize]| {
+        let events: Vec<(u64, u64)> = (pair[0]..pair[1]).map(|i| (grouped.at[i], grouped.cost.get(i))).collect();
+        refuses(policy, &events)
+    };
+    grouped.starts.windows(2).filter(refused).count() as u64
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Wherever the trace is cut, the advised policy keeps the promise on all of it, and only then is it said to hold.
+    #[test]
+    fn an_answer_keeps_its_promise_on_the_whole_trace(
+        events in events(), percent in 0_u64..60, window in 1_u64..400, fit in 1_u64..10,
+    ) {
+        let trace = trace(events);
+        let found = advised(&trace, Promise::LimitedClients { millionths: percent * 10_000 }, window, fit * 100_000, 1);
+        let may_be = trace.names.len() as u64 * percent / 100;
+        for answer in &found.answers {
+            prop_assert!(limited(&trace, &answer.policy.parse().unwrap()) <= may_be, "{:?}", answer);
+            prop_assert!(answer.measured.limited <= may_be, "{:?}", answer);
+            let (Some(rest), Some(whole)) = (answer.check, answer.whole) else { continue };
+            prop_assert_eq!(whole.holds, limited(&trace, &answer.fitted.parse().unwrap()) <= may_be);
+            prop_assert_eq!(answer.is_confirmed(), rest.holds && whole.holds);
+            prop_assert!(!answer.is_confirmed() || answer.policy == answer.fitted);
+        }
+        let answer = &found.answers[found.recommended];
+        prop_assert_eq!(text(&found).contains("it holds on the rest"), answer.is_confirmed());
+        prop_assert_eq!(text(&found).contains("confirmed by nothing unseen"), !answer.is_confirmed());
+        if found.warnings.iter().any(|warning| warning.advice.starts_with("the answer keeps every client")) {
+            prop_assert_eq!(answer.measured.limited, 0);
+        }
+    }
+}
+
+#[test]
+fn a_demand_across_the_cut_is_not_said_to_hold() {
+    // Four at the end of the fit and four at the beginning of the rest: each part needs four in a minute, both together eight.
+    let far = (0..100).map(|i| (i * 10 * MINUTE, 1, 1));
+    let across = (0..8).map(|i| (70 * 10 * MINUTE - 4 * SECOND + i * SECOND, 0, 1));
+    let trace = trace(far.chain(across).collect());
+    for millionths in [0, 1_000] {
+        let found = advised(&trace, Promise::LimitedClients { millionths }, MINUTE, 686_000, 1);
+        for answer in found.answers.iter().filter(|answer| answer.algorithm == "sliding-log") {
+            assert_eq!((answer.fitted.as_str(), answer.policy.as_str()), ("sliding-log:4/1m", "sliding-log:8/1m"));
+            assert!(answer.check.unwrap().holds && !answer.whole.unwrap().holds, "{answer:?}");
+        }
+        let said = text(&found);
+        assert!(
+            said.contains(
+                "holds on the rest (34 requests, 2 clients, 4.83 h), but not on the whole trace: 1 of 2 clients"
+            ),
+            "{said}"
+        );
+        assert!(said.contains("fails on all (1 of 2)"), "{said}");
+        assert!(toml(&found).contains("confirmed by nothing unseen"));
+        let picture = rlsim::chart::burst_curve(&found).unwrap();
+        assert!(picture.contains("(confirmed by nothing unseen)"), "the title says so");
+    }
+}
+
+#[test]
+fn an_attack_that_is_not_kept_out_is_said_first() {
+    // Each request of the attack from a client of its own.
+    let normal = (0..360).flat_map(|i| (0..50).map(move |c| (i * 10 * SECOND + u64::from(c) * 7_000_000, c, 1)));
+    let attack = (0..3000_u32).map(|i| (30 * MINUTE + u64::from(i) * 20_000_000, 1000 + i, 1));
+    let trace = trace(normal.chain(attack).collect());
+    let promise = Promise::Attack { from_ns: 30 * MINUTE, until_ns: 31 * MINUTE };
+    let found = advised(&trace, promise, MINUTE, 700_000, 1);
+    let said = text(&found);
+    assert!(
+        said.starts_with("This limit does not keep the attack out: of the 3300 requests in the interval"),
+        "{said}"
+    );
+    assert!(!said.contains("it holds"), "{said}");
+    assert!(toml(&found).starts_with("# This limit does not keep the attack out"));
+}
+
+#[test]
+fn a_trace_without_names_is_spoken_of_as_requests() {
+    let mut trace = trace((0..400).map(|i| (i * 500_000_000, 0, 1)).collect());
+    trace.names = vec![Box::from(&b""[..])];
+    let found = advised(&trace, Promise::LimitedClients { millionths: 1_000 }, SECOND, 700_000, 1);
+    let said = text(&found);
+    for (expected, times) in [
+        ("Recommended for all requests together, as the trace names no clients: ", 1),
+        ("The promise: no request is ever refused.", 1),
+        ("95 % to 100 %", 1),
+        ("99 %  ", 0),
+        ("0 of 1 client", 0),
+        ("for each client:", 0),
+    ] {
+        assert_eq!(said.matches(expected).count(), times, "{expected}: {said}");
+    }
+}
+
+#[test]
+fn a_percentile_that_is_the_largest_client_is_said_to_be() {
+    let trace = trace((0..300).map(|i| (i * SECOND, u32::try_from(i % 150).unwrap(), 1)).collect());
+    for (millionths, expected) in [(999_900, true), (990_000, false), (1_000_000, false)] {
+        let found = advised(&trace, Promise::KeepClientsBelow { millionths }, SECOND, 1_000_000, 1);
+        let said = text(&found).contains("the 99.99th percentile of 150 clients is the largest of them");
+        assert_eq!(said, expected, "{millionths}");
+    }
+}
+
 /// 50 clients with a request every ten seconds for an hour; one of them floods for a minute in the middle.
 fn with_attack() -> Trace {
     let normal = (0..360).flat_map(|i| (0..50).map(move |c| (i * 10 * SECOND + u64::from(c) * 7_000_000, c, 1)));

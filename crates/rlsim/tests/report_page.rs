@@ -58,6 +58,12 @@ fn the_page_stands_alone() {
     {
         assert!(text.contains(part), "{part} is missing");
     }
+    // Each chart has a title, and says in words what it shows, also outside of the picture.
+    assert_eq!(text.matches("<figure>").count(), 4, "the comparison, the envelope, the ranked clients and the raster");
+    for part in ["<title id=", "<desc id=", "<summary>The same in words</summary>"] {
+        assert_eq!(text.matches(part).count(), 4, "{part}");
+    }
+    assert!(text.contains("<tr><th>Sliding log</th><td class=\"words\">"), "a row a policy");
     // Each name in the table of numbers leads to its definition.
     for part in text.split("href=\"#").skip(1) {
         let id = part.split('"').next().expect("a quoted id");

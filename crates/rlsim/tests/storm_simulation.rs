@@ -231,7 +231,22 @@ fn a_heat_map_says_where_a_server_never_recovers() {
     assert!(text.starts_with("\"four tries\": in ") && text.contains(" never"), "{text}");
     let json: serde_json::Value =
         serde_json::from_str(&output(&[&words[..], &["--export", "-"]].concat()).unwrap().0).unwrap();
-    assert_eq!(json["cells"].as_array().unwrap().len(), 36);
+    let cells = json["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 36);
+    // One row a load, rising: also where clients wait for an answer, and so ask a slower server for less.
+    let eighth = Scenario::built_in("polite-queue").unwrap();
+    let eighth =
+        eighth.replace("workers = 8", "workers = 1").replace("queue = 40", "queue = 5").replace("600\n", "75\n");
+    let path = folder.path().join("polite.toml");
+    std::fs::write(&path, eighth).unwrap();
+    let polite = output(&[path.to_str().unwrap(), "--heat-map", "--no-chart", "--export", "-"]).unwrap().0;
+    let polite: serde_json::Value = serde_json::from_str(&polite).unwrap();
+    for (cells, rows) in [(cells, 6), (polite["cells"].as_array().unwrap(), 6)] {
+        let mut loads: Vec<u64> = cells.iter().map(|cell| cell["load_percent"].as_u64().unwrap()).collect();
+        assert!(loads.is_sorted(), "{loads:?}");
+        loads.dedup();
+        assert_eq!(loads.len(), rows, "{loads:?}");
+    }
     for (words, part) in [
         (["noisy-neighbour", "--heat-map", "--no-chart", "--seed=1"], "no [trigger]"),
         (["metastable", "--only", "five tries", "--no-chart"], "expected one of \"four tries\""),

@@ -77,6 +77,38 @@ fn a_time_beyond_the_range_in_the_unit_asked_for() {
     );
 }
 
+/// The unit is known only at the end, and the place is still shown: also of what another thread read.
+#[test]
+fn a_time_beyond_the_range_in_the_unit_guessed() {
+    let mut text = String::from("time,client\n");
+    for i in 0..30_000 {
+        text.push_str(if i == 3 || i == 29_990 { "99999999999,a\n" } else { "1715501730,a\n" });
+    }
+    let trace = plain(&text);
+    assert_eq!((trace.facts.events, trace.facts.bad), (29_998, 2));
+    let reason = "time beyond the range: expected 2554-07-21T23:34:33Z or earlier, found \"99999999999\"";
+    assert_eq!(bad_notes(&trace), [format!("FILE:5:1: {reason}"), format!("FILE:29992:1: {reason}")]);
+    let fail = ReadOptions { on_error: rlsim::trace::OnError::Fail, ..ReadOptions::default() };
+    assert_eq!(failure(&text, &fail), format!("FILE:5:1: {reason} (--time-unit names another unit)"));
+}
+
+#[test]
+fn equal_names_of_columns_are_said() {
+    let trace = plain("time,client,client\n1715501730,a,b\n");
+    assert_eq!(*trace.names, [b"a".as_slice().into()]);
+    let said = "FILE: several columns are called \"client\": the first counts, the others have only numbers";
+    assert!(trace.facts.notes.iter().any(|note| note == said), "{:?}", trace.facts.notes);
+}
+
+#[test]
+fn one_bad_record_is_no_plural() {
+    let trace = plain("time,client\n1,-\nx,a\n");
+    for note in ["1 bad record was left out", "1 event has an empty client (nothing or -)"] {
+        assert!(trace.facts.notes.iter().any(|found| found == note), "{note}: {:?}", trace.facts.notes);
+    }
+    assert!(failure("time\nx\n", &ReadOptions::default()).contains("1 record read as csv, of it 1 bad"));
+}
+
 #[test]
 fn only_the_first_bad_records_are_shown() {
     let trace = plain(format!("time\n1\n{}", "x\n".repeat(20)));
@@ -93,6 +125,7 @@ fn empty_and_unreadable_inputs_say_why() {
     assert_eq!(failure("", &none), "FILE: empty: no records at all");
     assert_eq!(failure("\u{feff}", &none), "FILE: empty: no records at all");
     assert_eq!(failure("time,client\n", &none), "FILE: empty: no records at all");
+    assert_eq!(failure("\n  \n\n", &none), "FILE: nothing but blank lines: no records at all");
     let message = failure("time,client\nx,a\n\n", &none);
     assert!(
         message.starts_with("FILE: no readable record: 2 records read as csv, of them 1 bad, 1 blank, 0 skipped"),

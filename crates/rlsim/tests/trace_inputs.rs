@@ -47,8 +47,7 @@ fn damaged_and_unknown_compression_says_so() {
     let none = ReadOptions::default();
     let mut cut = gzip(TEXT.as_bytes());
     cut.truncate(cut.len() - 9);
-    let message = failure(cut, &none);
-    assert!(message.starts_with("FILE: cannot read: "), "{message}");
+    assert_eq!(failure(cut, &none), "FILE: the compressed data ends too early: is the file complete?");
     let mut cut = zstd(&TEXT.as_bytes().repeat(100));
     cut.truncate(cut.len() / 2);
     let message = failure(cut, &none);
@@ -110,7 +109,7 @@ fn several_files_merge_by_time_in_any_order() {
 #[test]
 fn relative_times_of_several_files_have_one_unit() {
     let folder = tempfile::tempdir().unwrap();
-    let inputs: Vec<Input> = [("a", "time\n0\n3000\n"), ("b", "time\n6001\n9000\n")]
+    let inputs: Vec<Input> = [("a", "time\n0\n3000\n"), ("b", "time\n6001\n9001\n")]
         .into_iter()
         .map(|(name, text)| {
             let path = folder.path().join(name);
@@ -119,7 +118,7 @@ fn relative_times_of_several_files_have_one_unit() {
         })
         .collect();
     let trace = load(&inputs, &ReadOptions::default()).unwrap();
-    assert_eq!(trace.at, [0, 3_000_000_000_000, 6_001_000_000_000, 9_000_000_000_000]);
+    assert_eq!(trace.at, [0, 3_000_000_000_000, 6_001_000_000_000, 9_001_000_000_000]);
 }
 
 #[test]

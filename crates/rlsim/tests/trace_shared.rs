@@ -137,6 +137,15 @@ fn documented_counts() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// Relative milliseconds that tick every 3 s, and some beside: most are multiples of 1000, and that it is a guess is said.
+#[test]
+fn relative_milliseconds_are_guessed() {
+    let Some(trace) = read("mooncake_conversation.jsonl", &ReadOptions::default()) else { return };
+    assert_eq!((trace.at[0], trace.at.last()), (0, Some(&3_536_999_000_000)));
+    let said = "times read as ms: relative numbers, most of them multiples of 1000, which is a guess; --time-unit";
+    assert!(trace.facts.notes.iter().any(|note| note.contains(said)), "{:?}", trace.facts.notes);
+}
+
 /// Files from which no trace can be made, and why.
 #[test]
 fn documented_failures() {

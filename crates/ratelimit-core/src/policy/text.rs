@@ -20,12 +20,16 @@ pub struct PolicyError {
 pub enum Expected {
     /// The name of an algorithm.
     Name,
+    /// This name of an algorithm, which was nearly written.
+    Spelled(&'static str),
     /// An algorithm that this build has (the sliding log needs an allocator).
     AlgorithmInThisBuild,
     /// `:` and a quota.
     Colon,
     /// A whole number of units.
     Limit,
+    /// A number without a point, an exponent or a letter for thousands.
+    WholeNumber,
     /// `/` and a window.
     Slash,
     /// A whole number with a unit of time.
@@ -42,6 +46,8 @@ pub enum Expected {
     NoQuota,
     /// A number that fits into 64 bits.
     SmallerNumber,
+    /// A window whose nanoseconds fit into 64 bits.
+    ShorterWindow,
     /// At most [`MAX_RULES`] rules.
     FewerRules,
     /// Parameters with a meaning.
@@ -73,23 +79,38 @@ impl fmt::Display for Expected {
                 "expected the name of an algorithm (fixed-window, sliding-log, sliding-counter, token-bucket, \
                  leaky-bucket or unlimited), such as `token-bucket:100/1m`",
             ),
+            Expected::Spelled(name) => write!(f, "expected the name of an algorithm: did you mean `{name}`?"),
             Expected::AlgorithmInThisBuild => {
                 f.write_str("sliding-log needs an allocator, which this build lacks; such as `sliding-counter:100/1m`")
             }
             Expected::Colon => f.write_str("expected `:` and a quota, such as `token-bucket:100/1m`"),
-            Expected::Limit => f.write_str("expected a whole number of units, such as the 100 in `token-bucket:100/1m`"),
-            Expected::Slash => f.write_str("expected `/` and a window, such as `100/1m`"),
-            Expected::Window => f.write_str("expected a window as a whole number and a unit, such as `100/1m` or `3/250ms`"),
-            Expected::Unit => f.write_str("expected a unit of time (ns, us, ms, s, m, h or d), such as `100/1m`"),
-            Expected::End => {
-                f.write_str("expected `,burst=B`, `+` or the end, such as `token-bucket:100/1m,burst=20+fixed-window:1000/1h`")
+            Expected::Limit => {
+                f.write_str("expected a whole number of units, such as the 100 in `token-bucket:100/1m`")
             }
-            Expected::Burst => f.write_str("expected `burst=` and a whole number of units, such as `token-bucket:100/1m,burst=20`"),
+            Expected::WholeNumber => f.write_str(
+                "expected a whole number in digits alone, such as `1000/1m`; 1.5 a second is written `3/2s`",
+            ),
+            Expected::Slash => f.write_str("expected `/` and a window, such as `100/1m`"),
+            Expected::Window => {
+                f.write_str("expected a window as a whole number and a unit, such as `100/1m` or `3/250ms`")
+            }
+            Expected::Unit => f.write_str("expected a unit of time (ns, us, ms, s, m, h or d), such as `100/1m`"),
+            Expected::End => f.write_str(
+                "expected `,burst=B`, `+` or the end, such as `token-bucket:100/1m,burst=20+fixed-window:1000/1h`",
+            ),
+            Expected::Burst => {
+                f.write_str("expected `burst=` and a whole number of units, such as `token-bucket:100/1m,burst=20`")
+            }
             Expected::NoBurst => {
                 f.write_str("only token-bucket and leaky-bucket have a burst, such as `token-bucket:100/1m,burst=20`")
             }
             Expected::NoQuota => f.write_str("unlimited takes no quota: write `unlimited` alone"),
-            Expected::SmallerNumber => f.write_str("the number is too large, expected at most 18446744073709551615 (for a window, in ns), such as `100/1m`"),
+            Expected::SmallerNumber => {
+                f.write_str("the number is too large, expected at most 18446744073709551615, such as `100/1m`")
+            }
+            Expected::ShorterWindow => {
+                f.write_str("the window is longer than 584 years, expected a shorter one, such as `100/1m`")
+            }
             Expected::FewerRules => write!(f, "expected at most {MAX_RULES} rules joined by `+`"),
             Expected::Valid(error) => write!(f, "{error}, such as `token-bucket:100/1m`"),
         }
@@ -178,7 +199,8 @@ impl Reader<'_> {
             "leaky-bucket" => |quota| Rule::LeakyBucket(LeakyBucket::new(quota)),
             _ => {
                 self.at = start;
-                return self.fail(Expected::Name);
+                let expected = likely_name(self.rest()).map_or(Expected::Name, Expected::Spelled);
+                return self.fail(expected);
             }
         };
         if !self.take(":") {
@@ -210,7 +232,12 @@ impl Reader<'_> {
         let limit_at = self.at;
         let limit = self.number(Expected::Limit)?;
         if !self.take("/") {
-            return self.fail(Expected::Slash);
+            let number_goes_on = |c: char| c.is_alphanumeric() || matches!(c, '.' | ',' | '_' | '\'');
+            return self.fail(if self.rest().starts_with(number_goes_on) {
+                Expected::WholeNumber
+            } else {
+                Expected::Slash
+            });
         }
         let window_at = self.at;
         let window = self.window()?;
@@ -241,10 +268,22 @@ impl Reader<'_> {
         let name = &self.text[unit_at..unit_at + len];
         let Some((unit, _)) = UNITS.iter().find(|(_, known)| *known == name) else {
             self.at = unit_at;
-            return self.fail(if has_number { Expected::Unit } else { Expected::Window });
+            return self.fail(if has_number || len > 0 { Expected::Unit } else { Expected::Window });
         };
-        count.checked_mul(*unit).ok_or(PolicyError { position: start, expected: Expected::SmallerNumber })
+        count.checked_mul(*unit).ok_or(PolicyError { position: start, expected: Expected::ShorterWindow })
     }
+}
+
+/// The algorithm whose name a text begins with but for capitals, spaces, `-` and `_`.
+fn likely_name(text: &str) -> Option<&'static str> {
+    const NAMES: [&str; 6] =
+        ["fixed-window", "sliding-log", "sliding-counter", "token-bucket", "leaky-bucket", "unlimited"];
+    let letters = |text: &'static str| text.chars().filter(|c| *c != '-');
+    let typed = || {
+        let name = text.split([':', ',', '+']).next().unwrap_or_default();
+        name.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).flat_map(char::to_lowercase)
+    };
+    NAMES.into_iter().find(|name| letters(name).eq(typed()))
 }
 
 /// A duration text such as `250ms`, `1m` or `h`.
@@ -290,18 +329,31 @@ mod tests {
         for (text, position, expected) in [
             ("", 0, Name),
             ("bucket:1/1s", 0, Name),
-            ("Token-bucket:1/1s", 0, Name),
+            ("Token-bucket:1/1s", 0, Spelled("token-bucket")),
+            ("TokenBucket:1/1s", 0, Spelled("token-bucket")),
+            ("token_bucket:1/1s", 0, Spelled("token-bucket")),
+            ("sliding log:1/1s", 0, Spelled("sliding-log")),
+            ("UNLIMITED", 0, Spelled("unlimited")),
+            ("unlimited+FIXED_WINDOW:1/1s", 10, Spelled("fixed-window")),
+            ("token:1/1s", 0, Name),
+            ("100/min", 0, Name),
             ("token-bucket", 12, Colon),
             ("token-bucket 1/1s", 12, Colon),
             ("token-bucket:", 13, Limit),
             ("token-bucket:-1/1s", 13, Limit),
-            ("token-bucket:1.5/1s", 14, Slash),
+            ("token-bucket:1.5/1s", 14, WholeNumber),
+            ("token-bucket:1e3/1s", 14, WholeNumber),
+            ("token-bucket:1k/1s", 14, WholeNumber),
+            ("token-bucket:1_000/1s", 14, WholeNumber),
+            ("token-bucket:5 /1s", 14, Slash),
             ("token-bucket:100", 16, Slash),
             ("token-bucket:100/", 17, Window),
             ("token-bucket:100/1", 18, Unit),
             ("token-bucket:100/1x", 18, Unit),
             ("token-bucket:100/1min", 18, Unit),
-            ("token-bucket:100/x", 17, Window),
+            ("token-bucket:100/x", 17, Unit),
+            ("token-bucket:100/min", 17, Unit),
+            ("token-bucket:100/ 1m", 17, Window),
             ("token-bucket:0/1s", 13, Valid(QuotaError::ZeroLimit)),
             ("token-bucket:1/0s", 15, Valid(QuotaError::ZeroWindow)),
             ("token-bucket:1/1s,burst=0", 24, Valid(QuotaError::ZeroBurst)),
@@ -311,7 +363,9 @@ mod tests {
             ("sliding-log:1/1s,burst=1", 17, NoBurst),
             ("unlimited:1/1s", 9, NoQuota),
             ("token-bucket:18446744073709551616/1s", 13, SmallerNumber),
-            ("token-bucket:1/999999999999d", 15, SmallerNumber),
+            ("token-bucket:1/999999999999d", 15, ShorterWindow),
+            ("token-bucket:1/300000d", 15, ShorterWindow),
+            ("token-bucket:1/99999999999999999999s", 15, SmallerNumber),
             ("token-bucket:1/1s;", 17, End),
             ("token-bucket:1/1s+", 18, Name),
             ("unlimited+unlimited+unlimited+unlimited+unlimited", 40, FewerRules),

@@ -11,11 +11,10 @@
 //! Time is an argument. What a call reports counts only while the breaker is in the phase in which the call began: a late
 //! failure of a call from before opens nothing again.
 
-use std::sync::{Mutex, MutexGuard};
-
 use ratelimit_core::Nanos;
 
 use crate::cell::lock;
+use crate::sync::{Mutex, MutexGuard};
 
 /// When the breaker opens, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

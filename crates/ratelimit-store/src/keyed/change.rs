@@ -1,5 +1,6 @@
 //! Live changes of policy: for everybody, or for one client.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use ratelimit_core::{Algorithm, Nanos};
@@ -14,13 +15,11 @@ impl<P: Algorithm + Clone, K: KeyForm> Table<P, K> {
     pub(super) fn set_policy(&self, policy: &P, now: Nanos) {
         let _one_at_a_time = lock(&self.change);
         lock(&self.overflow).migrate(policy.clone(), now);
-        let uniform = Arc::new(Rules::new(policy.clone()));
+        let mut changed = Changed { policy, rules: HashMap::new() };
         for page in self.pages.iter() {
             let mut page = lock(page);
             let old = Arc::clone(page.rules());
-            let rules =
-                if old.is_uniform() { Arc::clone(&uniform) } else { Arc::new(old.with_default(policy.clone())) };
-            page.migrate(rules, now, |fingerprint, key| old.own(fingerprint, |own| own == key).is_none());
+            page.migrate(changed.of(&old), now, |fingerprint, key| old.own(fingerprint, |own| own == key).is_none());
         }
     }
 
@@ -28,8 +27,7 @@ impl<P: Algorithm + Clone, K: KeyForm> Table<P, K> {
     pub(super) fn set_own_policy(&self, key: &[u8], policy: Option<P>, now: Nanos) {
         let fingerprint = self.hash.of(key);
         let mut page = self.pages.lock(fingerprint);
-        let rules = Arc::new(page.rules().with_own(fingerprint, key, policy));
-        page.migrate(rules, now, |other, kept| other == fingerprint && kept.is(key));
+        page.set_own(fingerprint, key, policy, now, |other| self.pages.same(other, fingerprint));
     }
 
     /// The policy of a client.
@@ -41,5 +39,27 @@ impl<P: Algorithm + Clone, K: KeyForm> Table<P, K> {
     /// The policy of the clients without their own.
     pub(super) fn policy(&self) -> P {
         lock(&self.overflow).policy.clone()
+    }
+}
+
+/// The new rules in place of the old: pages that shared theirs share them again.
+struct Changed<'a, P, K> {
+    policy: &'a P,
+    /// By the address of the old ones, which are kept too, so that no address is used twice meanwhile.
+    rules: HashMap<*const Rules<P, K>, Change<P, K>>,
+}
+
+struct Change<P, K> {
+    _old: Arc<Rules<P, K>>,
+    new: Arc<Rules<P, K>>,
+}
+
+impl<P: Clone, K: KeyForm> Changed<'_, P, K> {
+    fn of(&mut self, old: &Arc<Rules<P, K>>) -> Arc<Rules<P, K>> {
+        let change = self
+            .rules
+            .entry(Arc::as_ptr(old))
+            .or_insert_with(|| Change { _old: Arc::clone(old), new: Arc::new(old.with_default(self.policy.clone())) });
+        Arc::clone(&change.new)
     }
 }

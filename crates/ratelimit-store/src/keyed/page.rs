@@ -116,18 +116,38 @@ impl<P: Algorithm, K: KeyForm> Page<P, K> {
 
     #[inline]
     pub(super) fn decide(&mut self, i: usize, now: Nanos, cost: u64) -> Decision {
+        let at = self.effective(now);
         let entry = &mut self.entries[i];
-        entry.policy(&self.rules).decide(&mut entry.state, now, cost)
+        let decision = entry.policy(&self.rules).decide(&mut entry.state, at, cost);
+        if at > now { seen_from(now, decision, at) } else { decision }
     }
 
     pub(super) fn peek(&self, i: usize, now: Nanos, cost: u64) -> Decision {
+        let at = self.effective(now);
         let entry = &self.entries[i];
-        entry.policy(&self.rules).peek(&entry.state, now, cost)
+        seen_from(now, entry.policy(&self.rules).peek(&entry.state, at, cost), at)
     }
 
     pub(super) fn charge(&mut self, i: usize, now: Nanos, cost: u64) {
+        let at = self.effective(now);
         let entry = &mut self.entries[i];
-        entry.policy(&self.rules).charge(&mut entry.state, now, cost);
+        entry.policy(&self.rules).charge(&mut entry.state, at, cost);
+    }
+
+    /// The answer to a client who is not kept, and what its state is then.
+    pub(super) fn decide_new(&self, fingerprint: u64, key: &[u8], now: Nanos, cost: u64) -> (Decision, P::State) {
+        let (at, policy) = (self.effective(now), self.policy_of(fingerprint, key));
+        let mut state = policy.fresh();
+        let decision = policy.decide(&mut state, at, cost);
+        (seen_from(now, decision, at), state)
+    }
+
+    /// The state of a client who is not kept, after a charge.
+    pub(super) fn charge_new(&self, fingerprint: u64, key: &[u8], now: Nanos, cost: u64) -> P::State {
+        let policy = self.policy_of(fingerprint, key);
+        let mut state = policy.fresh();
+        policy.charge(&mut state, self.effective(now), cost);
+        state
     }
 
     pub(super) fn refund(&mut self, i: usize, cost: u64) {
@@ -149,6 +169,27 @@ impl<P: Algorithm, K: KeyForm> Page<P, K> {
         }
         self.rules = rules;
         self.fresh_from = Nanos::ZERO;
+    }
+
+    /// Gives one client another policy of its own, or none, and migrates it.
+    pub(super) fn set_own(
+        &mut self,
+        fingerprint: u64,
+        key: &[u8],
+        policy: Option<P>,
+        now: Nanos,
+        belong: impl Fn(u64) -> bool,
+    ) where
+        P: Clone,
+    {
+        let old = self.policy_of(fingerprint, key).clone();
+        Arc::make_mut(&mut self.rules).set_own(fingerprint, key, policy, belong);
+        if let Some(i) = self.find(fingerprint, key) {
+            let at = self.effective(now);
+            let entry = &mut self.entries[i];
+            entry.state = entry.policy(&self.rules).migrate(&old, &entry.state, at);
+            self.fresh_from = Nanos::ZERO;
+        }
     }
 
     pub(super) fn remove(&mut self, i: usize) {
@@ -198,6 +239,12 @@ impl<P: Algorithm, K: KeyForm> Page<P, K> {
     /// Whether the next client makes it grow.
     pub(super) fn is_packed(&self) -> bool {
         self.entries.len() == self.entries.capacity()
+    }
+
+    /// Whether a client could be forgotten at `now`.
+    pub(super) fn has_fresh(&self, now: Nanos) -> bool {
+        let at = self.effective(now);
+        at >= self.fresh_from && self.entries.iter().any(|entry| entry.policy(&self.rules).is_fresh(&entry.state, at))
     }
 
     /// Forgets the clients that are fresh at `now`, gives back room that is no longer needed, and says how many they were.
@@ -262,7 +309,25 @@ pub(super) fn fresh_at<P: Algorithm>(policy: &P, state: &P::State, now: Nanos) -
     }
 }
 
-#[cfg(test)]
+/// A decision taken `at` a time that is not before the caller's `now`, in the caller's terms: durations count from its `now`.
+fn seen_from(now: Nanos, decision: Decision, at: Nanos) -> Decision {
+    let behind = at.saturating_sub(now);
+    if behind == Nanos::ZERO {
+        return decision;
+    }
+    let later = |duration: Nanos| if duration == Nanos::ZERO { duration } else { duration.saturating_add(behind) };
+    match decision {
+        Decision::Allowed { remaining, reset_after, delay } => {
+            Decision::Allowed { remaining, reset_after: later(reset_after), delay: later(delay) }
+        }
+        Decision::Denied { retry_after, remaining, reset_after } => {
+            Decision::Denied { retry_after: later(retry_after), remaining, reset_after: later(reset_after) }
+        }
+        Decision::Never { capacity } => Decision::Never { capacity },
+    }
+}
+
+#[cfg(all(test, not(loom_model)))]
 mod tests {
     use super::super::key::Fingerprint;
     use super::*;

@@ -4,8 +4,7 @@
 //! together, and a million of them lie in pages as full as those of a thousand. The table grows by splitting one page into
 //! two; that is the most that one call ever does.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use ratelimit_core::Algorithm;
 
@@ -13,11 +12,12 @@ use super::key::KeyForm;
 use super::page::Page;
 use super::rules::Rules;
 use crate::cell::lock;
+use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering};
 
 /// Clients to a page, on average.
-const CLIENTS_A_PAGE: usize = 24;
+const CLIENTS_A_PAGE: usize = if cfg!(loom_model) { 1 } else { 24 };
 /// Pages in use from the start, so that threads seldom meet at one.
-const FEWEST: usize = 64;
+const FEWEST: usize = if cfg!(loom_model) { 1 } else { 64 };
 /// More pages are not made: 16 MiB of them empty. Beyond 6 million clients the pages are longer instead.
 const MOST: usize = 1 << 18;
 
@@ -30,7 +30,7 @@ pub(super) struct Pages<P: Algorithm, K> {
 }
 
 /// The page that is swept next, modulo the pages in use. It changes often, so it shares no cache line with what all calls read.
-#[derive(Default)]
+#[derive(Debug, Default)]
 #[repr(align(128))]
 struct Turn(AtomicUsize);
 
@@ -72,6 +72,17 @@ impl<P: Algorithm, K: KeyForm> Pages<P, K> {
     /// The pages in use, one after the other.
     pub(super) fn next(&self) -> &Mutex<Page<P, K>> {
         &self.all[self.next.0.fetch_add(1, Ordering::Relaxed) % self.active()]
+    }
+
+    /// The page that comes so many places after the one whose turn it is, which it stays.
+    pub(super) fn ahead(&self, places: usize) -> &Mutex<Page<P, K>> {
+        &self.all[self.next.0.load(Ordering::Relaxed).wrapping_add(places) % self.active()]
+    }
+
+    /// Whether two clients lie in one page, of which the caller holds the lock.
+    pub(super) fn same(&self, one: u64, other: u64) -> bool {
+        let active = self.active();
+        address(one, active) == address(other, active)
     }
 
     /// Whether so many clients deserve another page.

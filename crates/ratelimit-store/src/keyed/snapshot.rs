@@ -41,7 +41,8 @@ use crate::cell::{Cell, lock};
 const VERSION: u32 = 1;
 
 /// The states of all clients. In fingerprint form it holds the secret of the fingerprints: keep it like one, since whoever
-/// knows it can choose keys that are mistaken for each other.
+/// knows it can choose keys that are mistaken for each other. Whoever can write it decides what the clients may do, and up to
+/// when time stands still: restore only what is trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot<S> {
     version: u32,
@@ -56,7 +57,6 @@ pub struct Snapshot<S> {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Client<S> {
-    #[serde(flatten)]
     id: Id,
     state: S,
 }
@@ -94,6 +94,8 @@ pub enum RestoreError {
         /// Whether it has exact keys.
         exact: bool,
     },
+    /// It lists a client more than once.
+    Twice,
     /// More clients have something used than places are there, and none of them may be forgotten.
     TooMany {
         /// Clients in the snapshot.
@@ -115,6 +117,7 @@ impl fmt::Display for RestoreError {
             RestoreError::KeyForm { exact: false } => {
                 f.write_str("the snapshot has fingerprints, expected exact keys: build without exact_keys")
             }
+            RestoreError::Twice => f.write_str("a client stands in the snapshot twice, expected once: write it anew"),
             RestoreError::TooMany { clients, max_clients } => {
                 write!(f, "{clients} clients in the snapshot, {max_clients} places: raise max_clients")
             }
@@ -185,24 +188,47 @@ impl<P: Algorithm + Clone, K: KeyForm> Table<P, K> {
             lock(page).raise_floor(snapshot.floor);
         }
         let too_many = RestoreError::TooMany { clients: snapshot.clients.len(), max_clients };
-        for Client { id, state } in snapshot.clients {
+        for Kept { fingerprint, key, state } in table.in_order(snapshot.clients)? {
             let state = policy.migrate(old, &state, now);
+            let mut page = table.pages.lock(fingerprint);
             if policy.is_fresh(&state, now) {
+                // It is forgotten, at this time.
+                page.raise_floor(now);
                 continue;
             }
-            let (fingerprint, key) = match (&id, K::EXACT) {
-                (Id::Key(key), true) => (table.hash.of(key), K::keep(key)),
-                (Id::Fingerprint(fingerprint), false) => (*fingerprint, K::keep(&[])),
-                (id, _) => return Err(RestoreError::KeyForm { exact: matches!(id, Id::Key(_)) }),
-            };
             if !table.enter() {
                 return Err(too_many);
             }
             let fresh_at = fresh_at(policy, &state, now);
-            table.pages.lock(fingerprint).insert(fingerprint, key, state, fresh_at);
+            page.insert(fingerprint, key, state, fresh_at);
+            drop(page);
             table.grow();
         }
         Ok(table)
+    }
+}
+
+/// A client as the table keeps it.
+struct Kept<K, S> {
+    fingerprint: u64,
+    key: K,
+    state: S,
+}
+
+impl<P: Algorithm + Clone, K: KeyForm> Table<P, K> {
+    /// The clients by fingerprint, so that each comes at the end of its page and inserting them takes no longer for fingerprints
+    /// that somebody chose. None twice.
+    fn in_order(&self, clients: Vec<Client<P::State>>) -> Result<Vec<Kept<K, P::State>>, RestoreError> {
+        let kept = |Client { id, state }| match (&id, K::EXACT) {
+            (Id::Key(key), true) => Ok(Kept { fingerprint: self.hash.of(key), key: K::keep(key), state }),
+            (Id::Fingerprint(fingerprint), false) => Ok(Kept { fingerprint: *fingerprint, key: K::keep(&[]), state }),
+            (id, _) => Err(RestoreError::KeyForm { exact: matches!(id, Id::Key(_)) }),
+        };
+        let mut kept = clients.into_iter().map(kept).collect::<Result<Vec<_>, _>>()?;
+        kept.sort_by(|a, b| (a.fingerprint, a.key.bytes()).cmp(&(b.fingerprint, b.key.bytes())));
+        let twice =
+            |pair: &[Kept<K, P::State>]| pair[0].fingerprint == pair[1].fingerprint && pair[0].key == pair[1].key;
+        if kept.windows(2).any(twice) { Err(RestoreError::Twice) } else { Ok(kept) }
     }
 }
 
@@ -211,7 +237,7 @@ impl<P: Algorithm + Clone, K: KeyForm, C: Clock> Builder<P, K, C> {
     /// builder.
     ///
     /// # Errors
-    /// Another version, the other key form, or more clients than places.
+    /// Another version, the other key form, a client twice, or more clients than places.
     pub fn restore(self, snapshot: Snapshot<P::State>, old: &P) -> Result<KeyedLimiter<P, K, C>, RestoreError> {
         let table = Table::restore(snapshot, old, &self.policy, self.max_clients, self.clock.now())?;
         Ok(self.build_on(table))

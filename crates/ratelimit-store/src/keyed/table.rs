@@ -1,7 +1,6 @@
 //! All clients: the pages that keep them, and what they share.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::sync::Arc;
 
 use ratelimit_core::{Algorithm, Decision, Nanos};
 
@@ -11,8 +10,9 @@ use super::page::{Answers, Page, fresh_at};
 use super::pages::Pages;
 use super::rules::Rules;
 use super::stats::Stats;
-use crate::cell::{Cell, lock};
-use crate::wait::Gate;
+use crate::cell::{Cell, lock, try_lock};
+use crate::sync::{AtomicU64, AtomicUsize, Mutex, MutexGuard, Ordering};
+use crate::wait::{Gate, Pass};
 
 /// Pages that a newcomer looks into for a client to forget, when the table is full.
 const PAGES_TO_ASK: usize = 32;
@@ -49,11 +49,26 @@ struct Totals {
 }
 
 /// Where a newcomer goes.
-enum Room<'a, P: Algorithm> {
-    /// A place of its own, counted as taken.
-    Own,
+enum Room<'a, P: Algorithm, K: KeyForm> {
+    /// A place of its own.
+    Own(Place<'a, P, K>),
     /// The shared state.
     Shared(MutexGuard<'a, Cell<P>>),
+}
+
+/// A place that is counted as taken: given back when it is dropped, also by a policy that panics.
+struct Place<'a, P: Algorithm, K: KeyForm>(&'a Table<P, K>);
+
+impl<P: Algorithm, K: KeyForm> Place<'_, P, K> {
+    fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl<P: Algorithm, K: KeyForm> Drop for Place<'_, P, K> {
+    fn drop(&mut self) {
+        self.0.leave(1);
+    }
 }
 
 impl<P: Algorithm + Clone, K: KeyForm> Table<P, K> {
@@ -78,18 +93,20 @@ impl<P: Algorithm + Clone, K: KeyForm> Table<P, K> {
 impl<P: Algorithm, K: KeyForm> Table<P, K> {
     #[inline]
     pub(super) fn check(&self, key: &[u8], now: Nanos, cost: u64) -> Decision {
+        self.check_somewhere(key, now, cost).0
+    }
+
+    /// The decision, and whether it was the shared state that was asked.
+    #[inline]
+    fn check_somewhere(&self, key: &[u8], now: Nanos, cost: u64) -> (Decision, bool) {
         let fingerprint = self.hash.of(key);
         let mut page = self.pages.lock(fingerprint);
-        let at = page.effective(now);
         let found = page.find(fingerprint, key);
         let newcomer = found.is_none();
-        let mut decision = match found {
-            Some(i) => page.decide(i, at, cost),
-            None => self.check_newcomer(&mut page, fingerprint, key, at, cost),
+        let (decision, shared) = match found {
+            Some(i) => (page.decide(i, now, cost), false),
+            None => self.check_newcomer(&mut page, fingerprint, key, now, cost),
         };
-        if at > now {
-            decision = seen_from(decision, at.saturating_sub(now));
-        }
         let answers = page.count(decision.is_allowed());
         drop(page);
         if newcomer {
@@ -101,55 +118,51 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
         if let Some(answers) = answers {
             self.keep_house(answers, now);
         }
-        decision
+        (decision, shared)
     }
 
-    fn check_newcomer(&self, page: &mut Page<P, K>, fingerprint: u64, key: &[u8], now: Nanos, cost: u64) -> Decision {
+    fn check_newcomer(
+        &self,
+        page: &mut Page<P, K>,
+        fingerprint: u64,
+        key: &[u8],
+        now: Nanos,
+        cost: u64,
+    ) -> (Decision, bool) {
         match self.room(page, now) {
-            Room::Shared(mut shared) => shared.decide(now, cost),
-            Room::Own => {
-                let policy = page.policy_of(fingerprint, key);
-                let mut state = policy.fresh();
-                let decision = policy.decide(&mut state, now, cost);
-                self.settle(page, fingerprint, key, state, now);
-                decision
+            Room::Shared(mut shared) => (shared.decide(now, cost), true),
+            Room::Own(place) => {
+                let (decision, state) = page.decide_new(fingerprint, key, now, cost);
+                self.settle(page, place, fingerprint, key, state, now);
+                (decision, false)
             }
         }
     }
 
     pub(super) fn peek(&self, key: &[u8], now: Nanos, cost: u64) -> Decision {
         let fingerprint = self.hash.of(key);
-        let mut page = self.pages.lock(fingerprint);
-        let at = page.effective(now);
-        let decision = match page.find(fingerprint, key) {
-            Some(i) => page.peek(i, at, cost),
-            None => match self.room(&mut page, at) {
-                Room::Shared(shared) => shared.peek(at, cost),
-                Room::Own => {
-                    self.leave(1);
-                    let policy = page.policy_of(fingerprint, key);
-                    policy.peek(&policy.fresh(), at, cost)
-                }
-            },
-        };
-        seen_from(decision, at.saturating_sub(now))
+        let page = self.pages.lock(fingerprint);
+        match page.find(fingerprint, key) {
+            Some(i) => page.peek(i, now, cost),
+            None if self.has_room(&page, now) => page.decide_new(fingerprint, key, now, cost).0,
+            None => lock(&self.overflow).peek(now, cost),
+        }
     }
 
+    /// Debt needs a place: of what is charged in a full table, the shared state takes no more than it has free, so that one
+    /// newcomer's debt does not keep all others out.
     pub(super) fn charge(&self, key: &[u8], now: Nanos, cost: u64) {
         let fingerprint = self.hash.of(key);
         let mut page = self.pages.lock(fingerprint);
-        let at = page.effective(now);
         if let Some(i) = page.find(fingerprint, key) {
-            page.charge(i, at, cost);
+            page.charge(i, now, cost);
             return;
         }
-        match self.room(&mut page, at) {
-            Room::Shared(mut shared) => shared.charge(at, cost),
-            Room::Own => {
-                let policy = page.policy_of(fingerprint, key);
-                let mut state = policy.fresh();
-                policy.charge(&mut state, at, cost);
-                self.settle(&mut page, fingerprint, key, state, at);
+        match self.room(&mut page, now) {
+            Room::Shared(mut shared) => shared.charge_up_to_capacity(now, cost),
+            Room::Own(place) => {
+                let state = page.charge_new(fingerprint, key, now, cost);
+                self.settle(&mut page, place, fingerprint, key, state, now);
                 drop(page);
                 self.grow();
             }
@@ -205,17 +218,26 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
         stats
     }
 
-    /// Keeps a newcomer whose place has been counted, unless it has used nothing: law 7 says there is nothing to keep.
-    fn settle(&self, page: &mut Page<P, K>, fingerprint: u64, key: &[u8], state: P::State, now: Nanos) {
-        if page.policy_of(fingerprint, key).is_fresh(&state, now) {
-            self.leave(1);
+    /// Keeps a newcomer in its place, unless it has used nothing: law 7 says there is nothing to keep.
+    fn settle(
+        &self,
+        page: &mut Page<P, K>,
+        place: Place<'_, P, K>,
+        fingerprint: u64,
+        key: &[u8],
+        state: P::State,
+        now: Nanos,
+    ) {
+        let at = page.effective(now);
+        if page.policy_of(fingerprint, key).is_fresh(&state, at) {
             return;
         }
         if page.is_packed() {
             self.forget(page, now.saturating_sub(GRACE));
         }
-        let fresh_at = fresh_at(page.policy_of(fingerprint, key), &state, now);
+        let fresh_at = fresh_at(page.policy_of(fingerprint, key), &state, at);
         page.insert(fingerprint, K::keep(key), state, fresh_at);
+        place.keep();
     }
 
     /// Splits a page when there are more clients than the pages in use are for, unless somebody is at it.
@@ -227,13 +249,22 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
         }
     }
 
-    /// A place for a newcomer to `page`: a free one, or that of a client that is fresh, or the shared state.
-    fn room(&self, page: &mut Page<P, K>, now: Nanos) -> Room<'_, P> {
+    /// A place for a newcomer to `page`: a free one, or that of a client that is fresh, or the shared state. What is
+    /// forgotten in other pages is so at the caller's time, which the floor of this one does not change.
+    fn room(&self, page: &mut Page<P, K>, now: Nanos) -> Room<'_, P, K> {
         if self.enter() || self.take_over(page, now) || self.take_over_elsewhere(now) {
-            return Room::Own;
+            return Room::Own(Place(self));
         }
         self.totals.overflow.fetch_add(1, Ordering::Relaxed);
         Room::Shared(lock(&self.overflow))
+    }
+
+    /// Whether [`room`](Self::room) would find a place, as far as can be seen: nothing is taken or forgotten.
+    fn has_room(&self, page: &Page<P, K>, now: Nanos) -> bool {
+        let fresh_in = |page: &Mutex<Page<P, K>>| try_lock(page).is_some_and(|page| page.has_fresh(now));
+        self.len() < self.max_clients
+            || page.has_fresh(now)
+            || (0..PAGES_TO_ASK.min(self.pages.active())).any(|places| fresh_in(self.pages.ahead(places)))
     }
 
     /// Takes a free place.
@@ -260,11 +291,8 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
     /// Takes the place of a client of one of the next few pages. A page that is locked is passed over: the caller holds
     /// a lock too, and waiting for a second one could be for ever.
     fn take_over_elsewhere(&self, now: Nanos) -> bool {
-        (0..PAGES_TO_ASK.min(self.pages.active())).any(|_| match self.pages.next().try_lock() {
-            Ok(mut page) => self.take_over(&mut page, now),
-            Err(TryLockError::Poisoned(poisoned)) => self.take_over(&mut poisoned.into_inner(), now),
-            Err(TryLockError::WouldBlock) => false,
-        })
+        (0..PAGES_TO_ASK.min(self.pages.active()))
+            .any(|_| try_lock(self.pages.next()).is_some_and(|mut page| self.take_over(&mut page, now)))
     }
 
     fn forget(&self, page: &mut Page<P, K>, now: Nanos) -> usize {
@@ -289,8 +317,9 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
 impl<P: Algorithm + Clone, K: KeyForm> Gate for Table<P, K> {
     type Policy = P;
 
-    fn check(&self, key: &[u8], now: Nanos, cost: u64) -> Decision {
-        Table::check(self, key, now, cost)
+    fn check(&self, key: &[u8], now: Nanos, cost: u64) -> Pass {
+        let (decision, shared) = self.check_somewhere(key, now, cost);
+        Pass { decision, shared }
     }
 
     fn peek(&self, key: &[u8], now: Nanos, cost: u64) -> Decision {
@@ -298,42 +327,112 @@ impl<P: Algorithm + Clone, K: KeyForm> Gate for Table<P, K> {
     }
 
     #[cfg(feature = "async")]
-    fn refund(&self, key: &[u8], cost: u64) {
-        Table::refund(self, key, cost);
+    fn refund(&self, key: &[u8], cost: u64, shared: bool) {
+        if shared {
+            lock(&self.overflow).refund(cost);
+        } else {
+            Table::refund(self, key, cost);
+        }
     }
 
     fn copy(&self, key: &[u8], now: Nanos) -> (Cell<P>, Nanos) {
         let fingerprint = self.hash.of(key);
-        let mut page = self.pages.lock(fingerprint);
-        let at = page.effective(now);
-        let cell = match page.find(fingerprint, key) {
-            Some(i) => Cell { policy: page.policy_of(fingerprint, key).clone(), state: page.state(i).clone() },
-            None => match self.room(&mut page, at) {
-                Room::Shared(shared) => shared.clone(),
-                Room::Own => {
-                    self.leave(1);
-                    Cell::new(page.policy_of(fingerprint, key).clone())
-                }
-            },
+        let page = self.pages.lock(fingerprint);
+        let own = |state: Option<&P::State>| {
+            let policy = page.policy_of(fingerprint, key).clone();
+            let state = state.cloned().unwrap_or_else(|| policy.fresh());
+            (Cell { policy, state }, page.effective(now))
         };
-        (cell, at)
+        match page.find(fingerprint, key) {
+            Some(i) => own(Some(page.state(i))),
+            None if self.has_room(&page, now) => own(None),
+            None => (lock(&self.overflow).clone(), now),
+        }
     }
 }
 
-/// A decision taken `behind` later than the caller's `now`, in the caller's terms: durations count from its `now`.
-#[cold]
-fn seen_from(decision: Decision, behind: Nanos) -> Decision {
-    if behind == Nanos::ZERO {
-        return decision;
+/// Run by `scripts/test` in a build of their own, where there is one page to begin with and the second client splits it.
+#[cfg(all(test, loom_model))]
+mod model {
+    use std::time::Duration;
+
+    use loom::thread;
+    use ratelimit_core::TokenBucket;
+
+    use super::super::key::Exact;
+    use super::*;
+
+    const NOW: Nanos = Nanos::from_secs(1_000);
+
+    fn table(max_clients: usize) -> Arc<Table<TokenBucket, Exact>> {
+        let policy = TokenBucket::per(1, Duration::from_secs(3_600)).unwrap().burst(2).unwrap();
+        Arc::new(Table::with_hash(KeyHash::with_secret((1, 2)), policy, max_clients))
     }
-    let later = |duration: Nanos| if duration == Nanos::ZERO { duration } else { duration.saturating_add(behind) };
-    match decision {
-        Decision::Allowed { remaining, reset_after, delay } => {
-            Decision::Allowed { remaining, reset_after: later(reset_after), delay: later(delay) }
-        }
-        Decision::Denied { retry_after, remaining, reset_after } => {
-            Decision::Denied { retry_after: later(retry_after), remaining, reset_after: later(reset_after) }
-        }
-        Decision::Never { capacity } => Decision::Never { capacity },
+
+    /// Clients that are found where their fingerprints lead, each once.
+    fn found(table: &Table<TokenBucket, Exact>, keys: &[[u8; 1]]) -> usize {
+        let is_there = |key: &&[u8; 1]| {
+            let fingerprint = table.hash.of(*key);
+            table.pages.lock(fingerprint).find(fingerprint, *key).is_some()
+        };
+        keys.iter().filter(is_there).count()
+    }
+
+    /// A client that the first split moves to the new page.
+    fn mover(table: &Table<TokenBucket, Exact>) -> [u8; 1] {
+        (0..=u8::MAX).map(|byte| [byte]).find(|key| table.hash.of(key) % 2 == 1).unwrap()
+    }
+
+    /// Two threads ask for one client while newcomers have its page split: two units, not one more or less.
+    #[test]
+    fn a_client_is_limited_exactly_while_its_page_is_split() {
+        loom::model(|| {
+            let table = table(8);
+            let mover = mover(&table);
+            let newcomer = [mover[0].wrapping_add(1)];
+            table.check(&mover, NOW, 1);
+            let elsewhere = Arc::clone(&table);
+            let other = thread::spawn(move || {
+                assert!(elsewhere.check(&newcomer, NOW, 1).is_allowed());
+                assert_eq!(elsewhere.pages.active(), 2);
+                u32::from(elsewhere.check(&mover, NOW, 1).is_allowed())
+            });
+            let allowed = u32::from(table.check(&mover, NOW, 1).is_allowed());
+            assert_eq!(allowed + other.join().unwrap(), 1);
+            assert_eq!((table.len(), found(&table, &[mover, newcomer])), (2, 2));
+        });
+    }
+
+    /// Two newcomers, one place: one of them is kept, and the other shares.
+    #[test]
+    fn the_last_place_is_taken_once() {
+        loom::model(|| {
+            let table = table(1);
+            let elsewhere = Arc::clone(&table);
+            let other = thread::spawn(move || elsewhere.check(b"b", NOW, 1));
+            table.check(b"a", NOW, 1);
+            other.join().unwrap();
+            assert_eq!((table.len(), table.stats().overflow, found(&table, &[*b"a", *b"b"])), (1, 1, 1));
+        });
+    }
+
+    /// A full table whose only client is fresh: two newcomers want its place, and a reset would free it too.
+    #[test]
+    fn a_place_is_taken_over_or_given_back_once() {
+        loom::model(|| {
+            let table = table(1);
+            table.check(b"a", Nanos::ZERO, 1);
+            let later = Nanos::from_secs(10_000_000);
+            let elsewhere = Arc::clone(&table);
+            let other = thread::spawn(move || {
+                elsewhere.check(b"b", later, 1);
+                elsewhere.reset(b"a")
+            });
+            table.check(b"c", later, 1);
+            other.join().unwrap();
+            let kept = found(&table, &[*b"a", *b"b", *b"c"]);
+            assert_eq!(table.len(), kept);
+            assert!(kept <= 1);
+        });
     }
 }

@@ -15,11 +15,21 @@ use crate::{Clock, ManualClock, SystemClock};
 pub trait Pause: Clock {
     /// Returns when so much time has passed on this clock.
     fn pause(&self, duration: Nanos);
+
+    /// The same, or earlier when this thread is [unparked](Thread::unpark): units may be free before they were expected. A
+    /// clock that does not know better sleeps on.
+    fn pause_or_wake(&self, duration: Nanos) {
+        self.pause(duration);
+    }
 }
 
 impl Pause for SystemClock {
     fn pause(&self, duration: Nanos) {
         thread::sleep(duration.into());
+    }
+
+    fn pause_or_wake(&self, duration: Nanos) {
+        thread::park_timeout(duration.into());
     }
 }
 
@@ -38,15 +48,18 @@ pub(crate) fn block<G: Gate>(
     key: &[u8],
     wait: Wait,
 ) -> Result<Decision, WaitError> {
-    let turn = Turn::join(gate, lines, key, &wait, clock.now())?;
+    if wait.cost == 0 {
+        return Ok(gate.check(key, clock.now(), 0).decision);
+    }
+    let mut turn = Turn::join(gate, lines, key, &wait, clock.now())?;
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     loop {
         match turn.step(clock.now(), &waker)? {
-            Step::Passed(decision) => {
+            Step::Passed(pass) => {
                 drop(turn);
-                return Ok(after_delay(decision, |delay| clock.pause(delay)));
+                return Ok(after_delay(pass.decision, |delay| clock.pause(delay)));
             }
-            Step::Ask(after) => clock.pause(jittered(after, wait.jitter)),
+            Step::Ask { after, left } => clock.pause_or_wake(jittered(after, wait.jitter, left)),
             // Woken, or looks again after a while; both may come early.
             Step::Stay(None) => thread::park(),
             Step::Stay(Some(left)) => thread::park_timeout(Duration::from(left)),
@@ -65,15 +78,15 @@ fn after_delay(decision: Decision, pause: impl FnOnce(Nanos)) -> Decision {
     }
 }
 
-/// `after`, and up to `jitter` more.
-pub(super) fn jittered(after: Nanos, jitter: Nanos) -> Nanos {
+/// `after`, and up to `jitter` more, but not beyond what is `left` until the deadline.
+pub(super) fn jittered(after: Nanos, jitter: Nanos, left: Option<Nanos>) -> Nanos {
     use std::hash::{BuildHasher, RandomState};
     if jitter == Nanos::ZERO {
         return after;
     }
     // Each `RandomState` is another one; below `jitter` + 1, which does not overflow 128 bits.
     let random = (u128::from(RandomState::new().hash_one(())) * (u128::from(jitter.get()) + 1)) >> 64;
-    after.saturating_add(Nanos::new(random as u64))
+    after.saturating_add(Nanos::new(random as u64)).min(left.unwrap_or(Nanos::MAX))
 }
 
 struct Unpark(Thread);

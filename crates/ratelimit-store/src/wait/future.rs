@@ -71,19 +71,22 @@ pub(crate) async fn until<G: Gate, C: Timer>(
     key: &[u8],
     wait: Wait,
 ) -> Result<Decision, WaitError> {
-    let turn = Turn::join(gate, lines, key, &wait, clock.now())?;
-    let decision = loop {
+    if wait.cost == 0 {
+        return Ok(gate.check(key, clock.now(), 0).decision);
+    }
+    let mut turn = Turn::join(gate, lines, key, &wait, clock.now())?;
+    let pass = loop {
         let step = poll_fn(|context| Poll::Ready(turn.step(clock.now(), context.waker()))).await?;
         match step {
-            Step::Passed(decision) => break decision,
-            Step::Ask(after) => clock.sleep(jittered(after, wait.jitter)).await,
+            Step::Passed(pass) => break pass,
+            Step::Ask { after, left } => woken_or_after(Some(jittered(after, wait.jitter, left)), clock).await,
             Step::Stay(left) => woken_or_after(left, clock).await,
         }
     };
-    let Decision::Allowed { remaining, reset_after, delay } = decision else { return Ok(decision) };
+    let Decision::Allowed { remaining, reset_after, delay } = pass.decision else { return Ok(pass.decision) };
     // Who is next need not wait for the delay.
     drop(turn);
-    let mut charged = Charged { gate, key, cost: wait.cost };
+    let mut charged = Charged { gate, key, cost: wait.cost, shared: pass.shared };
     if delay > Nanos::ZERO {
         clock.sleep(delay).await;
     }
@@ -113,12 +116,13 @@ struct Charged<'a, G: Gate> {
     gate: &'a G,
     key: &'a [u8],
     cost: u64,
+    shared: bool,
 }
 
 impl<G: Gate> Drop for Charged<'_, G> {
     fn drop(&mut self) {
         if self.cost > 0 {
-            self.gate.refund(self.key, self.cost);
+            self.gate.refund(self.key, self.cost, self.shared);
         }
     }
 }

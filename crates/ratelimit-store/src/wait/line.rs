@@ -1,25 +1,32 @@
 //! The lines: who waits for which client, in which order.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Mutex;
 use std::task::Waker;
 
 use ratelimit_core::{Algorithm, Decision, Nanos};
 
 use super::{Wait, WaitError};
 use crate::cell::{Cell, lock};
+use crate::sync::{AtomicUsize, Mutex, Ordering};
 
 /// Where the waiters want to pass.
 pub(crate) trait Gate {
     type Policy: Algorithm;
 
-    fn check(&self, key: &[u8], now: Nanos, cost: u64) -> Decision;
+    fn check(&self, key: &[u8], now: Nanos, cost: u64) -> Pass;
     fn peek(&self, key: &[u8], now: Nanos, cost: u64) -> Decision;
-    /// For a wait that is given up after it has passed: only a future can be.
+    /// For a wait that is given up after it has passed: only a future can be. `shared` is what the pass said.
     #[cfg(feature = "async")]
-    fn refund(&self, key: &[u8], cost: u64);
+    fn refund(&self, key: &[u8], cost: u64, shared: bool);
     /// A copy to try things out on, and the earliest time that it knows.
     fn copy(&self, key: &[u8], now: Nanos) -> (Cell<Self::Policy>, Nanos);
+}
+
+/// A decision, and whether it was the state that many clients share that took it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pass {
+    pub(crate) decision: Decision,
+    pub(crate) shared: bool,
 }
 
 /// Bounded lines of waiters, one a client that anybody waits for.
@@ -27,13 +34,14 @@ pub(crate) trait Gate {
 pub(crate) struct Lines {
     a_client: usize,
     in_all: usize,
+    /// Waiters, readable without the lock: whoever frees units must not pay for lines in which nobody stands.
+    waiting: AtomicUsize,
     inner: Mutex<Inner>,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
     lines: HashMap<Box<[u8]>, VecDeque<Ticket>>,
-    waiting: usize,
     next_id: u64,
 }
 
@@ -58,7 +66,7 @@ impl Default for Lines {
 impl Lines {
     /// At most so many waiters for one client, and for all together.
     pub(crate) fn new(a_client: usize, in_all: usize) -> Self {
-        Lines { a_client, in_all, inner: Mutex::default() }
+        Lines { a_client, in_all, waiting: AtomicUsize::new(0), inner: Mutex::default() }
     }
 
     /// Takes `id` out of its line and wakes who is first now.
@@ -68,17 +76,40 @@ impl Lines {
         let before = line.len();
         line.retain(|ticket| ticket.id != id);
         let left = before - line.len();
-        let first = line.front_mut().and_then(|ticket| ticket.waker.take());
+        let first = first_waker(line);
         if line.is_empty() {
             inner.lines.remove(key);
         }
-        inner.waiting -= left;
+        self.waiting.fetch_sub(left, Ordering::Relaxed);
         drop(inner);
         // Outside of the lock: a waker may run anything.
         if let Some(waker) = first {
             waker.wake();
         }
     }
+
+    /// The client may pass earlier than it was told: whoever is first in its line asks again.
+    ///
+    /// Call it after the state has changed. Whoever asked before that was counted as waiting first, and the lock of the state
+    /// lies between; so one of the two sees the other.
+    pub(crate) fn wake_first(&self, key: &[u8]) {
+        if self.waiting.load(Ordering::Relaxed) > 0 {
+            let first = lock(&self.inner).lines.get_mut(key).and_then(first_waker);
+            first.into_iter().for_each(Waker::wake);
+        }
+    }
+
+    /// The same for all clients.
+    pub(crate) fn wake_firsts(&self) {
+        if self.waiting.load(Ordering::Relaxed) > 0 {
+            let firsts: Vec<Waker> = lock(&self.inner).lines.values_mut().filter_map(first_waker).collect();
+            firsts.into_iter().for_each(Waker::wake);
+        }
+    }
+}
+
+fn first_waker(line: &mut VecDeque<Ticket>) -> Option<Waker> {
+    line.front_mut()?.waker.take()
 }
 
 /// A place in a line, given up when it is dropped.
@@ -89,15 +120,17 @@ pub(crate) struct Turn<'a, G> {
     id: u64,
     cost: u64,
     deadline: Option<Nanos>,
+    /// When it was told to ask again, within the deadline: a timer that wakes a little later does not make it late.
+    promised: Option<Nanos>,
 }
 
 /// What a waiter does next.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// It has passed, and goes on after the decision's delay.
-    Passed(Decision),
-    /// First in line: asks again after so long.
-    Ask(Nanos),
+    Passed(Pass),
+    /// First in line: asks again after so long, or when it is woken. With jitter later, but at most after `left`.
+    Ask { after: Nanos, left: Option<Nanos> },
     /// Behind others: is woken when it is first, and gives up after so long.
     Stay(Option<Nanos>),
 }
@@ -122,22 +155,22 @@ impl<'a, G: Gate> Turn<'a, G> {
         if deadline.is_some_and(|deadline| at.saturating_add(needed) > deadline) {
             return Err(WaitError::TooLate { needed: needed.saturating_add(at.saturating_sub(now)) });
         }
-        // The first in a line does not count: it may not have to wait at all.
-        if waiting > lines.a_client || inner.waiting > lines.in_all {
+        // Whoever need not wait is not turned away for those who do; the first in a line does not count either.
+        let waits = waiting > 0 || needed > Nanos::ZERO;
+        if waits && (waiting > lines.a_client || lines.waiting.load(Ordering::Relaxed) > lines.in_all) {
             return Err(WaitError::QueueFull { waiting });
         }
         let id = inner.next_id;
         inner.next_id += 1;
-        inner.waiting += 1;
+        lines.waiting.fetch_add(1, Ordering::Relaxed);
         inner.lines.entry(key.into()).or_default().push_back(Ticket { id, cost, waker: None });
-        Ok(Turn { gate, lines, key, id, cost, deadline })
+        Ok(Turn { gate, lines, key, id, cost, deadline, promised: None })
     }
 
-    /// Asks if it is first in line. `waker` is woken when it becomes so.
-    pub(crate) fn step(&self, now: Nanos, waker: &Waker) -> Result<Step, WaitError> {
-        if let Some(ticket) = self.behind(&mut lock(&self.lines.inner)) {
-            ticket.waker = Some(waker.clone());
-            return match self.deadline.map(|deadline| deadline.saturating_sub(now)) {
+    /// Asks if it is first in line. `waker` is woken when it becomes so, and when asking again may help.
+    pub(crate) fn step(&mut self, now: Nanos, waker: &Waker) -> Result<Step, WaitError> {
+        if self.is_behind(waker) {
+            return match self.left(now) {
                 Some(Nanos::ZERO) => Err(WaitError::TooLate { needed: Nanos::ZERO }),
                 left => Ok(Step::Stay(left)),
             };
@@ -145,21 +178,38 @@ impl<'a, G: Gate> Turn<'a, G> {
         self.ask(now)
     }
 
-    /// The own ticket, if it is not the first in its line.
-    fn behind<'l>(&self, inner: &'l mut Inner) -> Option<&'l mut Ticket> {
-        inner.lines.get_mut(self.key)?.iter_mut().skip(1).find(|ticket| ticket.id == self.id)
+    /// Whether others are ahead. Either way the waker is known from here on.
+    fn is_behind(&self, waker: &Waker) -> bool {
+        let mut inner = lock(&self.lines.inner);
+        let line = inner.lines.get_mut(self.key);
+        let Some((place, ticket)) = line.into_iter().flatten().enumerate().find(|(_, ticket)| ticket.id == self.id)
+        else {
+            return false;
+        };
+        ticket.waker = Some(waker.clone());
+        place > 0
+    }
+
+    /// Until the deadline.
+    fn left(&self, now: Nanos) -> Option<Nanos> {
+        self.deadline.map(|deadline| deadline.saturating_sub(now))
     }
 
     /// Looks first, so that waiting does not count as being denied again and again.
-    fn ask(&self, now: Nanos) -> Result<Step, WaitError> {
-        let mut decision = self.gate.peek(self.key, now, self.cost);
-        if let Decision::Allowed { delay, .. } = decision {
-            self.in_time(now, delay)?;
-            decision = self.gate.check(self.key, now, self.cost);
+    fn ask(&mut self, now: Nanos) -> Result<Step, WaitError> {
+        let mut pass = Pass { decision: self.gate.peek(self.key, now, self.cost), shared: false };
+        if let Decision::Allowed { delay, .. } = pass.decision {
+            let in_time = self.promised.map_or(now, |promised| promised.min(now));
+            self.in_time(in_time, delay)?;
+            pass = self.gate.check(self.key, now, self.cost);
         }
-        match decision {
-            Decision::Allowed { .. } => Ok(Step::Passed(decision)),
-            Decision::Denied { retry_after, .. } => self.in_time(now, retry_after).map(|()| Step::Ask(retry_after)),
+        match pass.decision {
+            Decision::Allowed { .. } => Ok(Step::Passed(pass)),
+            Decision::Denied { retry_after, .. } => {
+                self.in_time(now, retry_after)?;
+                self.promised = Some(now.saturating_add(retry_after));
+                Ok(Step::Ask { after: retry_after, left: self.left(now) })
+            }
             Decision::Never { capacity } => Err(WaitError::Never { capacity }),
         }
     }
@@ -204,5 +254,54 @@ fn pass<P: Algorithm>(copy: &mut Cell<P>, at: &mut Nanos, cost: u64) -> Result<N
                 _ => return Ok(Nanos::MAX),
             },
         }
+    }
+}
+
+/// Run by `scripts/test` in a build of their own.
+#[cfg(all(test, loom_model))]
+mod model {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+    use std::task::Wake;
+    use std::time::Duration;
+
+    use loom::thread;
+    use ratelimit_core::TokenBucket;
+
+    use super::*;
+
+    const NOW: Nanos = Nanos::from_secs(1_000);
+
+    struct Woken(AtomicBool);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+
+    /// Units become free while somebody asks for them: it passes, or it is woken to ask again.
+    #[test]
+    fn nobody_sleeps_through_units_that_become_free() {
+        loom::model(|| {
+            let shared = Arc::new((Mutex::new(Cell::new(bucket())), Lines::default()));
+            lock(&shared.0).decide(NOW, 1);
+            let elsewhere = Arc::clone(&shared);
+            let other = thread::spawn(move || {
+                let (cell, lines) = &*elsewhere;
+                lock(cell).reset();
+                lines.wake_first(&[]);
+            });
+            let (cell, lines) = &*shared;
+            let woken = Arc::new(Woken(AtomicBool::new(false)));
+            let mut turn = Turn::join(cell, lines, &[], &Wait::for_cost(1), NOW).unwrap();
+            let step = turn.step(NOW, &Waker::from(Arc::clone(&woken))).unwrap();
+            other.join().unwrap();
+            assert!(matches!(step, Step::Passed(_)) || woken.0.load(Ordering::SeqCst));
+        });
+    }
+
+    fn bucket() -> TokenBucket {
+        TokenBucket::per(1, Duration::from_secs(1)).unwrap()
     }
 }

@@ -61,9 +61,6 @@ impl Engine {
     /// The corrections that a response asks for: by its status, and by what the handler says it cost.
     fn corrections(&self, asks: &[Ask], status: StatusCode, actual: Option<&ActualCost>) -> Vec<(usize, Correction)> {
         let refunded = self.settings.refund.as_ref().is_some_and(|refund| refund(status));
-        if !refunded && actual.is_none() {
-            return Vec::new();
-        }
         let corrected = |ask: &Ask| {
             let said = actual.and_then(|actual| actual.units_of(&self.limits[ask.policy].name));
             correction(ask.cost, said.unwrap_or(if refunded { 0 } else { ask.cost }))
@@ -78,6 +75,9 @@ impl Engine {
         status: StatusCode,
         actual: Option<&ActualCost>,
     ) -> Option<Settlement> {
+        if actual.is_none() && self.settings.refund.is_none() {
+            return None;
+        }
         let corrections = self.corrections(outcome.asks.as_slice(), status, actual);
         if corrections.is_empty() {
             return None;

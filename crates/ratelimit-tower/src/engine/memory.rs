@@ -54,8 +54,9 @@ impl Engine {
     }
 
     pub(super) fn level(&self, ask: &Ask, decision: Decision, now: Nanos) -> Level {
-        let view = view(&self.rules[ask.policy], decision, |cost| self.memory(ask).peek(ask.key.as_bytes(), now, cost));
-        Level::new(ask.policy, self.stated[ask.policy].rate, ask.cost, &view)
+        let (rule, rate) = (&self.rules[ask.policy], self.stated[ask.policy].rate);
+        let view = view(rule, rate, decision, |cost| self.memory(ask).peek(ask.key.as_bytes(), now, cost));
+        Level::new(ask.policy, rate, ask.cost, &view)
     }
 
     /// The store of an ask; this file is only for layers that have nothing else.

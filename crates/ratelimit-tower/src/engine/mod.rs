@@ -64,7 +64,7 @@ impl Engine {
             count(&self.counters.exempt);
             return Begin::Exempt;
         }
-        let asks: Few<Ask> = match self.asks(head).collect() {
+        let asks = match self.asks(head) {
             Ok(asks) => asks,
             Err(error) => {
                 count(&self.counters.unidentified);
@@ -89,13 +89,16 @@ impl Engine {
     }
 
     /// What each policy that applies is asked.
-    fn asks(&self, head: &Head<'_>) -> impl Iterator<Item = Result<Ask, KeyError>> {
-        let applying = self.limits.iter().enumerate().filter(|(_, limit)| limit.applies_to(head));
-        applying.map(|(policy, limit)| {
-            let mut key = ClientKey::new();
+    fn asks(&self, head: &Head<'_>) -> Result<Few<Ask>, KeyError> {
+        let ask = |(policy, limit): (usize, &Limit)| {
+            let mut key = ClientKey::new(&self.secret);
             limit.key.extract(head, &mut key)?;
-            Ok(Ask { policy, cost: limit.cost_of(head), key: key.encode(&self.secret) })
-        })
+            Ok(Ask { policy, cost: limit.cost_of(head), key: key.encoded() })
+        };
+        match &*self.limits {
+            [only] if only.applies_to(head) => Ok(Few::One(ask((0, only))?)),
+            several => several.iter().enumerate().filter(|(_, limit)| limit.applies_to(head)).map(ask).collect(),
+        }
     }
 
     /// What `pk` shows of each policy that applies. All keys have been had already.
@@ -103,10 +106,10 @@ impl Engine {
         let applying = self.limits.iter().filter(|limit| limit.applies_to(head));
         applying
             .map(|limit| {
-                let mut key = ClientKey::new();
+                let mut key = ClientKey::showing(&self.secret);
                 match limit.key.extract(head, &mut key) {
-                    Ok(()) => key.partition(&self.secret),
-                    Err(_) => ClientKey::new().partition(&self.secret),
+                    Ok(()) => key.partition(),
+                    Err(_) => ClientKey::showing(&self.secret).partition(),
                 }
             })
             .collect()

@@ -117,18 +117,18 @@ impl Engine {
     /// is asked only with nothing left, and otherwise the time until everything is there stands in for it, which is
     /// never too early.
     async fn level_of(&self, ask: &Ask, decision: Decision) -> Result<Level, Unavailable> {
-        let rule = &self.rules[ask.policy];
+        let (rule, rate) = (&self.rules[ask.policy], self.stated[ask.policy].rate);
         let known = match numbers(&decision) {
             Some(known) => known,
             None => numbers(&self.peek(ask, 0).await?).unwrap_or((0, Nanos::ZERO)),
         };
         let (remaining, reset_after) = known;
-        let next_unit = match next_unit(rule, remaining, reset_after) {
+        let next_unit = match next_unit(rule, rate, remaining, reset_after) {
             Some(next) => next,
             None if remaining == 0 => self.peek(ask, 1).await?.retry_after().unwrap_or(Nanos::ZERO),
             None => reset_after,
         };
         let view = View { decision, remaining, next_unit };
-        Ok(Level::new(ask.policy, self.stated[ask.policy].rate, ask.cost, &view))
+        Ok(Level::new(ask.policy, rate, ask.cost, &view))
     }
 }

@@ -7,7 +7,9 @@
 
 use http::header::{HeaderMap, HeaderValue};
 
-use super::{Partition, RATELIMIT, RATELIMIT_POLICY, Report, Stated, push_number, sf, value};
+use super::blank::Slots;
+use super::values::Text;
+use super::{Partition, RATELIMIT, RATELIMIT_POLICY, Report, Stated, sf};
 
 #[derive(Debug)]
 pub(super) struct Draft11 {
@@ -16,20 +18,29 @@ pub(super) struct Draft11 {
 
 impl Draft11 {
     pub(super) fn new(policies: &[Stated]) -> Draft11 {
-        Draft11 { policy: value(policy_field(policies.iter().map(|policy| (policy, None)))) }
+        Draft11 { policy: policy_field(policies.iter().map(|policy| (policy, None))) }
     }
 
     pub(super) fn write(&self, report: &Report<'_>, headers: &mut HeaderMap) {
         write_policy(&self.policy, report, headers);
-        let mut state = String::with_capacity(32 * report.levels.len());
-        for (policy, level, partition) in report.rows() {
-            next(&mut state, policy);
-            push_parameter(&mut state, ";r=", level.available.min(sf::MAX_INTEGER));
-            push_parameter(&mut state, ";t=", level.seconds().min(sf::MAX_INTEGER));
-            push_key(&mut state, partition);
-        }
-        headers.append(RATELIMIT, value(state));
+        headers.append(RATELIMIT, state(report));
     }
+
+    pub(super) fn fill(report: &Report<'_>, slots: &mut Slots<'_>) {
+        slots.keep();
+        slots.put(state(report));
+    }
+}
+
+fn state(report: &Report<'_>) -> HeaderValue {
+    let mut state = Text::new();
+    for (policy, level, partition) in report.rows() {
+        next(&mut state, policy);
+        push_parameter(&mut state, ";r=", level.available.min(sf::MAX_INTEGER));
+        push_parameter(&mut state, ";t=", level.seconds().min(sf::MAX_INTEGER));
+        push_key(&mut state, partition);
+    }
+    state.into_value()
 }
 
 /// `RateLimit-Policy`, rendered anew only where it names partitions, or not all policies apply.
@@ -37,42 +48,46 @@ pub(super) fn write_policy(fixed: &HeaderValue, report: &Report<'_>, headers: &m
     let policy = if report.is_plain() {
         fixed.clone()
     } else {
-        value(policy_field(report.rows().map(|(policy, _, partition)| (policy, partition))))
+        policy_field(report.rows().map(|(policy, _, partition)| (policy, partition)))
     };
     headers.append(RATELIMIT_POLICY, policy);
 }
 
-pub(super) fn policy_field<'a>(policies: impl Iterator<Item = (&'a Stated, Option<&'a Partition>)>) -> String {
-    let mut field = String::new();
+pub(super) fn policy_field<'a>(policies: impl Iterator<Item = (&'a Stated, Option<&'a Partition>)>) -> HeaderValue {
+    let mut field = Text::new();
     for (policy, partition) in policies {
         next(&mut field, policy);
         push_parameter(&mut field, ";q=", policy.quota);
         if let Some(unit) = &policy.unit {
-            field.push_str(";qu=");
-            sf::write_string(&mut field, unit);
+            let mut quoted = String::new();
+            sf::write_string(&mut quoted, unit);
+            field.push(";qu=");
+            field.push(&quoted);
         }
         push_parameter(&mut field, ";w=", policy.seconds);
         push_key(&mut field, partition);
     }
-    field
+    field.into_value()
 }
 
 /// Starts the next member of a list.
-pub(super) fn next(field: &mut String, policy: &Stated) {
+pub(super) fn next(field: &mut Text, policy: &Stated) {
     if !field.is_empty() {
-        field.push_str(", ");
+        field.push(", ");
     }
-    field.push_str(&policy.quoted);
+    field.push(&policy.quoted);
 }
 
-pub(super) fn push_parameter(field: &mut String, name: &str, number: u64) {
-    field.push_str(name);
-    push_number(field, number);
+pub(super) fn push_parameter(field: &mut Text, name: &str, number: u64) {
+    field.push(name);
+    field.push_number(number);
 }
 
-pub(super) fn push_key(field: &mut String, partition: Option<&Partition>) {
+pub(super) fn push_key(field: &mut Text, partition: Option<&Partition>) {
     if let Some(partition) = partition {
-        field.push_str(";pk=");
-        sf::write_bytes(field, &partition.key);
+        let mut key = String::new();
+        sf::write_bytes(&mut key, &partition.key);
+        field.push(";pk=");
+        field.push(&key);
     }
 }

@@ -8,8 +8,10 @@
 
 use http::header::{HeaderMap, HeaderValue};
 
+use super::blank::Slots;
 use super::draft11::{next, policy_field, push_key, push_parameter, write_policy};
-use super::{RATELIMIT, RATELIMIT_PARTITION, Report, Stated, sf, value};
+use super::values::Text;
+use super::{RATELIMIT, RATELIMIT_PARTITION, Report, Stated, sf};
 
 #[derive(Debug)]
 pub(super) struct Draft12 {
@@ -18,32 +20,46 @@ pub(super) struct Draft12 {
 
 impl Draft12 {
     pub(super) fn new(policies: &[Stated]) -> Draft12 {
-        Draft12 { policy: value(policy_field(policies.iter().map(|policy| (policy, None)))) }
+        Draft12 { policy: policy_field(policies.iter().map(|policy| (policy, None))) }
     }
 
     pub(super) fn write(&self, report: &Report<'_>, headers: &mut HeaderMap) {
         write_policy(&self.policy, report, headers);
-        let mut state = String::with_capacity(32 * report.levels.len());
-        let mut dimensions = String::new();
-        for (policy, level, partition) in report.rows() {
-            next(&mut state, policy);
-            push_parameter(&mut state, ";a=", level.available.min(sf::MAX_INTEGER));
-            push_parameter(&mut state, ";w=", level.seconds().min(sf::MAX_INTEGER));
-            if level.cost != 1 {
-                push_parameter(&mut state, ";c=", level.cost.min(sf::MAX_INTEGER));
-            }
-            push_key(&mut state, partition);
-            if let Some(partition) = partition {
-                next(&mut dimensions, policy);
-                for dimension in &partition.dimensions {
-                    dimensions.push(';');
-                    dimensions.push_str(dimension);
-                }
-            }
-        }
-        headers.append(RATELIMIT, value(state));
-        if !dimensions.is_empty() {
-            headers.append(RATELIMIT_PARTITION, value(dimensions));
+        headers.append(RATELIMIT, state(report));
+        if !report.partitions.is_empty() {
+            headers.append(RATELIMIT_PARTITION, dimensions(report));
         }
     }
+
+    /// Answers without partitions only.
+    pub(super) fn fill(report: &Report<'_>, slots: &mut Slots<'_>) {
+        slots.keep();
+        slots.put(state(report));
+    }
+}
+
+fn state(report: &Report<'_>) -> HeaderValue {
+    let mut state = Text::new();
+    for (policy, level, partition) in report.rows() {
+        next(&mut state, policy);
+        push_parameter(&mut state, ";a=", level.available.min(sf::MAX_INTEGER));
+        push_parameter(&mut state, ";w=", level.seconds().min(sf::MAX_INTEGER));
+        if level.cost != 1 {
+            push_parameter(&mut state, ";c=", level.cost.min(sf::MAX_INTEGER));
+        }
+        push_key(&mut state, partition);
+    }
+    state.into_value()
+}
+
+fn dimensions(report: &Report<'_>) -> HeaderValue {
+    let mut dimensions = Text::new();
+    for (policy, _, partition) in report.rows() {
+        next(&mut dimensions, policy);
+        for dimension in partition.into_iter().flat_map(|partition| &partition.dimensions) {
+            dimensions.push(";");
+            dimensions.push(dimension);
+        }
+    }
+    dimensions.into_value()
 }

@@ -2,8 +2,10 @@
 
 use http::header::{HeaderMap, HeaderValue};
 
+use super::blank::Slots;
 use super::triple::Triple;
-use super::{RATELIMIT, RATELIMIT_POLICY, Report, Stated, push_number, value};
+use super::values::Text;
+use super::{RATELIMIT, RATELIMIT_POLICY, Report, Stated};
 
 /// The triple, and the policies as integers.
 #[derive(Debug)]
@@ -21,6 +23,11 @@ impl Draft06 {
         write_policy(&self.policy, report, headers);
         self.triple.write(report, headers);
     }
+
+    pub(super) fn fill(&self, report: &Report<'_>, slots: &mut Slots<'_>) {
+        slots.keep();
+        self.triple.fill(report, slots);
+    }
 }
 
 /// One dictionary, and the policies as integers.
@@ -36,18 +43,26 @@ impl Draft07 {
 
     pub(super) fn write(&self, report: &Report<'_>, headers: &mut HeaderMap) {
         write_policy(&self.policy, report, headers);
-        let (policy, level) = report.described();
-        if remaining_of(headers).is_some_and(|theirs| theirs <= level.available) {
-            return;
+        let (_, level) = report.described();
+        if remaining_of(headers).is_none_or(|theirs| level.available < theirs) {
+            headers.insert(RATELIMIT, dictionary(report));
         }
-        let mut field = String::from("limit=");
-        push_number(&mut field, policy.quota);
-        field.push_str(", remaining=");
-        push_number(&mut field, level.available);
-        field.push_str(", reset=");
-        push_number(&mut field, level.seconds());
-        headers.insert(RATELIMIT, value(field));
     }
+
+    pub(super) fn fill(report: &Report<'_>, slots: &mut Slots<'_>) {
+        slots.keep();
+        slots.put(dictionary(report));
+    }
+}
+
+fn dictionary(report: &Report<'_>) -> HeaderValue {
+    let (policy, level) = report.described();
+    let mut field = Text::new();
+    for (name, number) in [("limit=", policy.quota), (", remaining=", level.available), (", reset=", level.seconds())] {
+        field.push(name);
+        field.push_number(number);
+    }
+    field.into_value()
 }
 
 /// What an inner layer said.
@@ -72,14 +87,14 @@ fn write_policy(fixed: &HeaderValue, report: &Report<'_>, headers: &mut HeaderMa
 }
 
 fn policy_field<'a>(policies: impl Iterator<Item = &'a Stated>) -> HeaderValue {
-    let mut field = String::new();
+    let mut field = Text::new();
     for policy in policies {
         if !field.is_empty() {
-            field.push_str(", ");
+            field.push(", ");
         }
-        push_number(&mut field, policy.quota);
-        field.push_str(";w=");
-        push_number(&mut field, policy.seconds);
+        field.push_number(policy.quota);
+        field.push(";w=");
+        field.push_number(policy.seconds);
     }
-    value(field)
+    field.into_value()
 }

@@ -9,7 +9,9 @@
 //! A policy that refused says the time of `Retry-After`, and of what is available no more than its rate yields in that
 //! time: a client that was refused 61 units of 60 is not told to take 60 at once.
 
-use ratelimit_core::{Decision, Nanos, Quota};
+use ratelimit_core::{Decision, Nanos};
+
+use crate::rate::Rate;
 
 /// What the backend says of one policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,13 +39,13 @@ pub(crate) struct Level {
 }
 
 impl Level {
-    pub(crate) fn new(policy: usize, quota: Quota, cost: u64, view: &View) -> Level {
+    pub(crate) fn new(policy: usize, rate: Rate, cost: u64, view: &View) -> Level {
         let Decision::Denied { retry_after, .. } = view.decision else {
-            let time = view.next_unit.max(time_of(quota, view.remaining));
+            let time = view.next_unit.max(rate.time_up(view.remaining));
             return Level { policy, cost, available: view.remaining, time, decision: view.decision };
         };
         let seconds = retry_seconds(retry_after);
-        let available = view.remaining.min(yield_of(quota, seconds));
+        let available = view.remaining.min(rate.yield_of(seconds));
         Level { policy, cost, available, time: retry_after, decision: view.decision }
     }
 
@@ -63,22 +65,6 @@ impl Level {
 /// What `Retry-After` says: whole seconds, rounded up, at least 1.
 pub(crate) fn retry_seconds(retry_after: Nanos) -> u64 {
     retry_after.as_secs_ceil().max(1)
-}
-
-/// The time in which the rate yields `units`, rounded up.
-fn time_of(quota: Quota, units: u64) -> Nanos {
-    let time = (u128::from(units) * u128::from(quota.window().get())).div_ceil(u128::from(quota.limit()));
-    Nanos::new(u64::try_from(time).unwrap_or(u64::MAX))
-}
-
-/// The units that the rate yields in so many seconds, rounded down.
-fn yield_of(quota: Quota, seconds: u64) -> u64 {
-    // 2^64 seconds are 2^94 ns: the product with a limit may not fit, and then the yield is above any limit.
-    let nanos = u128::from(seconds) * 1_000_000_000;
-    nanos
-        .checked_mul(u128::from(quota.limit()))
-        .and_then(|product| u64::try_from(product / u128::from(quota.window().get())).ok())
-        .unwrap_or(u64::MAX)
 }
 
 /// The policy that is described where only one can be: after a refusal the one that refused (for ever, or the longest),
@@ -109,12 +95,12 @@ mod tests {
         View { decision, remaining, next_unit: retry_after }
     }
 
-    fn of(quota: Quota, view: &View) -> Level {
-        Level::new(0, quota, 1, view)
+    fn of(rate: Rate, view: &View) -> Level {
+        Level::new(0, rate, 1, view)
     }
 
-    fn quota(text: &str) -> Quota {
-        text.parse().unwrap()
+    fn quota(text: &str) -> Rate {
+        Rate::of(text.parse().unwrap())
     }
 
     #[test]

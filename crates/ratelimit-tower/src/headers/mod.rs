@@ -12,6 +12,7 @@
 //! All are revisions of draft-ietf-httpapi-ratelimit-headers, a draft and not a standard. The numbers are the same in
 //! each; how they come about is in [`level`](self).
 
+mod blank;
 mod draft11;
 mod draft12;
 mod integers;
@@ -24,11 +25,13 @@ mod values;
 mod x_ratelimit;
 
 use http::header::{Entry, HeaderMap, HeaderName};
+use ratelimit_core::{Decision, Nanos};
 
+use blank::{Blank, Slots};
 pub(crate) use level::{Level, View, described, retry_seconds};
 pub use read::{Hint, PolicyHint, read};
 pub(crate) use stated::Stated;
-use values::{number, push_number, value};
+use values::number;
 pub use x_ratelimit::Reset;
 
 /// A form of the `RateLimit` fields. Several can be sent at once where they have no field in common.
@@ -119,6 +122,7 @@ impl Report<'_> {
 #[derive(Debug)]
 pub(crate) struct Fields {
     dialects: Vec<Prepared>,
+    blank: Blank,
 }
 
 #[derive(Debug)]
@@ -141,24 +145,63 @@ impl Fields {
             Dialect::Triple => Prepared::Triple(triple::Triple::new(policies)),
             Dialect::XRateLimit(reset) => Prepared::XRateLimit(x_ratelimit::XRateLimit::new(policies, *reset)),
         };
-        Fields { dialects: dialects.iter().map(prepare).collect() }
+        let dialects: Vec<Prepared> = dialects.iter().map(prepare).collect();
+        let blank = Blank::new(blank_fields(&dialects, policies));
+        Fields { dialects, blank }
     }
 
     /// Adds the fields of every dialect. What an inner layer has said stays: lists grow, and of single values the
     /// policy with less remaining is kept.
     pub(crate) fn write(&self, report: &Report<'_>, headers: &mut HeaderMap) {
-        headers.reserve(self.dialects.len() * 3);
-        for dialect in &self.dialects {
-            match dialect {
-                Prepared::Draft11(prepared) => prepared.write(report, headers),
-                Prepared::Draft12(prepared) => prepared.write(report, headers),
-                Prepared::Draft07(prepared) => prepared.write(report, headers),
-                Prepared::Draft06(prepared) => prepared.write(report, headers),
-                Prepared::Triple(prepared) => prepared.write(report, headers),
-                Prepared::XRateLimit(prepared) => prepared.write(report, headers),
-            }
+        if self.dialects.is_empty() {
+            return;
+        }
+        if report.is_plain() && self.blank.takes(headers) {
+            self.blank.put(headers, |slots| self.dialects.iter().for_each(|dialect| dialect.fill(report, slots)));
+        } else {
+            headers.reserve(self.blank.len());
+            self.dialects.iter().for_each(|dialect| dialect.write(report, headers));
         }
     }
+}
+
+impl Prepared {
+    /// Adds the fields to those that are there.
+    fn write(&self, report: &Report<'_>, headers: &mut HeaderMap) {
+        match self {
+            Prepared::Draft11(prepared) => prepared.write(report, headers),
+            Prepared::Draft12(prepared) => prepared.write(report, headers),
+            Prepared::Draft07(prepared) => prepared.write(report, headers),
+            Prepared::Draft06(prepared) => prepared.write(report, headers),
+            Prepared::Triple(prepared) => prepared.write(report, headers),
+            Prepared::XRateLimit(prepared) => prepared.write(report, headers),
+        }
+    }
+
+    /// Fills in the values that `write` has added to an empty map, in the same order.
+    fn fill(&self, report: &Report<'_>, slots: &mut Slots<'_>) {
+        match self {
+            Prepared::Draft11(_) => draft11::Draft11::fill(report, slots),
+            Prepared::Draft12(_) => draft12::Draft12::fill(report, slots),
+            Prepared::Draft07(_) => integers::Draft07::fill(report, slots),
+            Prepared::Draft06(prepared) => prepared.fill(report, slots),
+            Prepared::Triple(prepared) => prepared.fill(report, slots),
+            Prepared::XRateLimit(prepared) => prepared.fill(report, slots),
+        }
+    }
+}
+
+/// What the dialects write where nothing is left of any policy. The numbers do not matter, the order does.
+fn blank_fields(dialects: &[Prepared], policies: &[Stated]) -> HeaderMap {
+    let decision = Decision::Allowed { remaining: 0, reset_after: Nanos::ZERO, delay: Nanos::ZERO };
+    let level = |policy| Level { policy, cost: 1, available: 0, time: Nanos::ZERO, decision };
+    let levels: Vec<Level> = (0..policies.len()).map(level).collect();
+    let report = Report { policies, levels: &levels, described: 0, partitions: &[], wall: &|| 0 };
+    let mut fields = HeaderMap::new();
+    for dialect in dialects {
+        dialect.write(&report, &mut fields);
+    }
+    fields
 }
 
 /// Writes what remains, unless an inner layer has already described a policy with no more of it; whether it did.
@@ -175,6 +218,70 @@ fn put_remaining(headers: &mut HeaderMap, name: &HeaderName, ours: u64) -> bool 
                 occupied.insert(number(ours));
             }
             is_tighter
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::header::{CONTENT_TYPE, HeaderValue, SET_COOKIE};
+
+    use super::*;
+
+    const DIALECTS: [&[Dialect]; 6] = [
+        &[],
+        &[Dialect::Draft11, Dialect::Triple, Dialect::XRateLimit(Reset::Delta)],
+        &[Dialect::Draft12, Dialect::XRateLimit(Reset::Epoch)],
+        &[Dialect::Draft07, Dialect::Triple],
+        &[Dialect::Draft06],
+        &[Dialect::Triple],
+    ];
+
+    fn stated() -> Vec<Stated> {
+        let stated = |(name, policy): (&str, &str)| {
+            let policy: ratelimit_core::Policy = policy.parse().unwrap();
+            Stated::new(name.into(), &policy.rules()[0], None).unwrap()
+        };
+        [("burst", "fixed-window:5/1m"), ("a \"day\"", "token-bucket:123456789/24h")].map(stated).into()
+    }
+
+    fn level(policy: usize, available: u64) -> Level {
+        let decision = Decision::Allowed { remaining: available, reset_after: Nanos::ZERO, delay: Nanos::ZERO };
+        Level { policy, cost: policy as u64 + 1, available, time: Nanos::from_secs(available / 3), decision }
+    }
+
+    /// Answers that are moved into a copy of the blank, and answers that are not.
+    fn answers() -> Vec<HeaderMap> {
+        let mut answers = vec![HeaderMap::new()];
+        for name in [CONTENT_TYPE, SET_COOKIE, SET_COOKIE, HeaderName::from_static("x-own"), RATELIMIT] {
+            let mut answer = answers[answers.len() - 1].clone();
+            answer.append(name, HeaderValue::from(answers.len()));
+            answers.push(answer);
+        }
+        let mut inner = HeaderMap::new();
+        inner.insert(triple::REMAINING, HeaderValue::from_static("3"));
+        answers.push(inner);
+        answers
+    }
+
+    #[test]
+    fn a_filled_blank_is_what_adding_field_after_field_gives() {
+        let stated = stated();
+        for dialects in DIALECTS {
+            let fields = Fields::new(dialects, &stated);
+            for (left, right) in [(0, 0), (4, 123_456_788), (5, 2), (9_999, 10_000)] {
+                let levels = [level(0, left), level(1, right)];
+                for levels in [&levels[..], &levels[..1], &levels[1..]] {
+                    let described = described(levels);
+                    let report = Report { policies: &stated, levels, described, partitions: &[], wall: &|| 77 };
+                    for answer in answers() {
+                        let (mut written, mut expected) = (answer.clone(), answer);
+                        fields.write(&report, &mut written);
+                        fields.dialects.iter().for_each(|dialect| dialect.write(&report, &mut expected));
+                        assert_eq!(written, expected, "{dialects:?} {left} {right}");
+                    }
+                }
+            }
         }
     }
 }

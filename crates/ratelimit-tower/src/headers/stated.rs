@@ -1,8 +1,9 @@
 //! A policy as the fields state it: a name, a quota and a window in whole seconds.
 
-use ratelimit_core::{Quota, Rule};
+use ratelimit_core::Rule;
 
 use super::sf;
+use crate::rate::Rate;
 
 /// What is said of a policy in every answer.
 #[derive(Debug, Clone)]
@@ -11,7 +12,7 @@ pub(crate) struct Stated {
     /// The name as a String of structured fields.
     pub(crate) quoted: String,
     /// The exact rate, for the ratio of quota to time.
-    pub(crate) rate: Quota,
+    pub(crate) rate: Rate,
     /// Units in a window.
     pub(crate) quota: u64,
     /// The window in whole seconds, at least 1.
@@ -26,10 +27,10 @@ impl Stated {
     /// A bucket whose burst exceeds its limit states the burst and the time in which it fills: `1/1s,burst=5` is 5 in
     /// 5 s, the same rate. Seconds round up, so that no more is promised than there is.
     pub(crate) fn new(name: String, rule: &Rule, unit: Option<String>) -> Option<Stated> {
-        let rate = rule.quota()?;
-        let quota = rule.burst().unwrap_or(0).max(rate.limit());
-        let nanos = (u128::from(quota) * u128::from(rate.window().get())).div_ceil(u128::from(rate.limit()));
-        let seconds = u64::try_from(nanos.div_ceil(1_000_000_000)).unwrap_or(u64::MAX).max(1);
+        let of_rule = rule.quota()?;
+        let rate = Rate::of(of_rule);
+        let quota = rule.burst().unwrap_or(0).max(of_rule.limit());
+        let seconds = rate.time_up(quota).as_secs_ceil().max(1);
         let mut quoted = String::new();
         if sf::is_string(&name) {
             sf::write_string(&mut quoted, &name);

@@ -8,7 +8,9 @@
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
-use super::{Report, Stated, number, put_remaining};
+use super::blank::Slots;
+use super::values::number;
+use super::{Report, Stated, put_remaining};
 
 pub(super) const LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
 pub(super) const REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
@@ -16,12 +18,12 @@ pub(super) const RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 
 #[derive(Debug)]
 pub(super) struct Triple {
-    limits: Vec<HeaderValue>,
+    limits: Limits,
 }
 
 impl Triple {
     pub(super) fn new(policies: &[Stated]) -> Triple {
-        Triple { limits: limits(policies) }
+        Triple { limits: Limits::new(policies) }
     }
 
     pub(super) fn write(&self, report: &Report<'_>, headers: &mut HeaderMap) {
@@ -29,11 +31,33 @@ impl Triple {
         if !put_remaining(headers, &REMAINING, level.available) {
             return;
         }
-        headers.insert(LIMIT, self.limits[level.policy].clone());
+        headers.insert(LIMIT, self.limits.of(level.policy));
         headers.insert(RESET, number(level.seconds()));
+    }
+
+    pub(super) fn fill(&self, report: &Report<'_>, slots: &mut Slots<'_>) {
+        let (_, level) = report.described();
+        slots.put(number(level.available));
+        self.limits.fill(level.policy, slots);
+        slots.put(number(level.seconds()));
     }
 }
 
-pub(super) fn limits(policies: &[Stated]) -> Vec<HeaderValue> {
-    policies.iter().map(|policy| HeaderValue::from(policy.quota)).collect()
+/// The quota of each policy as a value.
+#[derive(Debug)]
+pub(super) struct Limits(Vec<HeaderValue>);
+
+impl Limits {
+    pub(super) fn new(policies: &[Stated]) -> Limits {
+        Limits(policies.iter().map(|policy| number(policy.quota)).collect())
+    }
+
+    pub(super) fn of(&self, policy: usize) -> HeaderValue {
+        self.0[policy].clone()
+    }
+
+    /// The quota of the first policy is there beforehand.
+    pub(super) fn fill(&self, policy: usize, slots: &mut Slots<'_>) {
+        if policy == 0 { slots.keep() } else { slots.put(self.of(policy)) }
+    }
 }

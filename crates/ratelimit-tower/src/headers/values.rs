@@ -4,61 +4,134 @@ use bytes::Bytes;
 use http::header::HeaderValue;
 
 /// A value made of printable ASCII, as all of ours are.
-pub(super) fn value(text: String) -> HeaderValue {
-    // A boxed slice becomes `Bytes` without another allocation.
-    let bytes = Bytes::from(text.into_bytes().into_boxed_slice());
-    HeaderValue::from_maybe_shared(bytes).unwrap_or_else(|_| HeaderValue::from_static(""))
+fn value_of(text: Bytes) -> HeaderValue {
+    HeaderValue::from_maybe_shared(text).unwrap_or_else(|_| HeaderValue::from_static(""))
 }
 
-/// Numbers below this are written beforehand.
-const WRITTEN: u64 = 1000;
+/// Text that becomes a value: in place, until it is longer than nearly all are.
+pub(super) struct Text {
+    place: [u8; Text::IN_PLACE],
+    /// Bytes of `place` in use; not counted any more once the text is apart.
+    len: usize,
+    /// The whole text if it has been too long for `place`, and otherwise nothing.
+    apart: Vec<u8>,
+}
 
-/// `000` to `999`.
-static DIGITS: [[u8; 3]; WRITTEN as usize] = digits();
+impl Text {
+    const IN_PLACE: usize = 128;
 
-const fn digits() -> [[u8; 3]; WRITTEN as usize] {
-    let mut all = [[0; 3]; WRITTEN as usize];
+    pub(super) fn new() -> Text {
+        Text { place: [0; Text::IN_PLACE], len: 0, apart: Vec::new() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, text: &str) {
+        self.push_bytes(text.as_bytes());
+    }
+
+    /// Adds `number` in decimal.
+    pub(super) fn push_number(&mut self, number: u64) {
+        match written(number) {
+            Some(digits) => self.push_bytes(digits),
+            None => self.push_bytes(Digits::of(number).as_bytes()),
+        }
+    }
+
+    #[inline]
+    fn push_bytes(&mut self, bytes: &[u8]) {
+        let end = self.len + bytes.len();
+        match self.place.get_mut(self.len..end) {
+            Some(free) if self.apart.is_empty() => {
+                free.copy_from_slice(bytes);
+                self.len = end;
+            }
+            _ => self.push_apart(bytes),
+        }
+    }
+
+    #[cold]
+    fn push_apart(&mut self, bytes: &[u8]) {
+        if self.apart.is_empty() {
+            self.apart.extend_from_slice(&self.place[..self.len]);
+        }
+        self.apart.extend_from_slice(bytes);
+    }
+
+    pub(super) fn into_value(self) -> HeaderValue {
+        let text = if self.apart.is_empty() { &self.place[..self.len] } else { &self.apart };
+        value_of(Bytes::copy_from_slice(text))
+    }
+}
+
+/// A number as a value. Small ones cost nothing.
+pub(super) fn number(number: u64) -> HeaderValue {
+    match written(number) {
+        Some(digits) => value_of(Bytes::from_static(digits)),
+        None => value_of(Bytes::copy_from_slice(Digits::of(number).as_bytes())),
+    }
+}
+
+/// Numbers below this are written beforehand: seconds in an hour are.
+const WRITTEN: u64 = 10_000;
+
+/// `0000` to `9999`.
+static DIGITS: [[u8; 4]; WRITTEN as usize] = four_digits();
+
+#[expect(clippy::large_stack_arrays, reason = "on no stack: it is computed when the crate is compiled")]
+const fn four_digits() -> [[u8; 4]; WRITTEN as usize] {
+    let mut all = [[0; 4]; WRITTEN as usize];
     let mut n = 0;
     while n < all.len() {
         // Each is a digit.
-        all[n] = [b'0' + (n / 100) as u8, b'0' + (n / 10 % 10) as u8, b'0' + (n % 10) as u8];
+        all[n] = [digit(n / 1000), digit(n / 100), digit(n / 10), digit(n)];
         n += 1;
     }
     all
 }
 
+/// The last digit of `n`.
+const fn digit(n: usize) -> u8 {
+    b'0' + (n % 10) as u8
+}
+
 /// The decimal digits of a small number, if it is one.
-fn written(number: u64) -> Option<&'static str> {
+fn written(number: u64) -> Option<&'static [u8]> {
     let digits = DIGITS.get(usize::try_from(number).ok()?)?;
-    let leading = usize::from(number < 10) + usize::from(number < 100);
-    std::str::from_utf8(&digits[leading..]).ok()
+    Some(&digits[leading_zeros(number)..])
 }
 
-/// A number as a value. Small ones cost nothing.
-pub(super) fn number(number: u64) -> HeaderValue {
-    if let Some(digits) = written(number) {
-        return HeaderValue::from_static(digits);
-    }
-    let mut text = String::with_capacity(20);
-    push_number(&mut text, number);
-    value(text)
+/// Of a number written with four digits.
+fn leading_zeros(number: u64) -> usize {
+    usize::from(number < 10) + usize::from(number < 100) + usize::from(number < 1000)
 }
 
-/// Appends `number` in decimal.
-pub(super) fn push_number(out: &mut String, number: u64) {
-    if let Some(digits) = written(number) {
-        return out.push_str(digits);
+/// The decimal digits of a number.
+struct Digits {
+    digits: [u8; 20],
+    start: usize,
+}
+
+impl Digits {
+    /// Four at a time.
+    fn of(number: u64) -> Digits {
+        let (mut digits, mut start, mut rest) = ([b'0'; 20], 20, number);
+        while rest >= WRITTEN {
+            start -= 4;
+            // A remainder of 10 000 is an index of the table.
+            digits[start..start + 4].copy_from_slice(&DIGITS[(rest % WRITTEN) as usize]);
+            rest /= WRITTEN;
+        }
+        digits[start - 4..start].copy_from_slice(&DIGITS[rest as usize]);
+        Digits { digits, start: start - 4 + leading_zeros(rest) }
     }
-    let mut digits = [0u8; 20];
-    let (mut start, mut rest) = (digits.len(), number);
-    while rest > 0 {
-        start -= 1;
-        // A remainder of 10 is one digit.
-        digits[start] = b'0' + (rest % 10) as u8;
-        rest /= 10;
+
+    fn as_bytes(&self) -> &[u8] {
+        &self.digits[self.start..]
     }
-    // Digits are ASCII.
-    out.push_str(std::str::from_utf8(&digits[start..]).unwrap_or_default());
 }
 
 #[cfg(test)]
@@ -67,11 +140,27 @@ mod tests {
 
     #[test]
     fn numbers_of_every_length() {
-        for expected in (0..2000).chain((0..64).map(|bits| (1 << bits) - 1)).chain([u64::MAX]) {
+        let powers = (0..20).map(|digits| 10u64.pow(digits));
+        for expected in (0..20_000).chain((0..64).map(|bits| (1 << bits) - 1)).chain(powers).chain([u64::MAX]) {
             assert_eq!(number(expected).to_str().unwrap(), expected.to_string());
-            let mut text = String::from("x=");
-            push_number(&mut text, expected);
-            assert_eq!(text, format!("x={expected}"));
+            let mut text = Text::new();
+            text.push("x=");
+            text.push_number(expected);
+            assert_eq!(text.into_value(), format!("x={expected}"));
+        }
+    }
+
+    #[test]
+    fn text_of_every_length() {
+        for pieces in 0..60 {
+            let (mut text, mut expected) = (Text::new(), String::new());
+            for piece in 0..pieces {
+                text.push("a piece");
+                text.push_number(piece);
+                expected.push_str(&format!("a piece{piece}"));
+            }
+            assert_eq!(text.is_empty(), pieces == 0);
+            assert_eq!(text.into_value(), expected);
         }
     }
 }

@@ -1,8 +1,11 @@
 //! The fields of custom. Providers differ on what the reset is: seconds from now, or an instant.
 
-use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http::header::{HeaderMap, HeaderName};
 
-use super::{Report, Stated, number, put_remaining, triple};
+use super::blank::Slots;
+use super::triple::Limits;
+use super::values::number;
+use super::{Level, Report, Stated, put_remaining};
 
 pub(super) const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 pub(super) const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
@@ -20,13 +23,13 @@ pub enum Reset {
 
 #[derive(Debug)]
 pub(super) struct XRateLimit {
-    limits: Vec<HeaderValue>,
+    limits: Limits,
     reset: Reset,
 }
 
 impl XRateLimit {
     pub(super) fn new(policies: &[Stated], reset: Reset) -> XRateLimit {
-        XRateLimit { limits: triple::limits(policies), reset }
+        XRateLimit { limits: Limits::new(policies), reset }
     }
 
     pub(super) fn write(&self, report: &Report<'_>, headers: &mut HeaderMap) {
@@ -34,11 +37,21 @@ impl XRateLimit {
         if !put_remaining(headers, &REMAINING, level.available) {
             return;
         }
-        let reset = match self.reset {
+        headers.insert(LIMIT, self.limits.of(level.policy));
+        headers.insert(RESET, number(self.reset(report, level)));
+    }
+
+    pub(super) fn fill(&self, report: &Report<'_>, slots: &mut Slots<'_>) {
+        let (_, level) = report.described();
+        slots.put(number(level.available));
+        self.limits.fill(level.policy, slots);
+        slots.put(number(self.reset(report, level)));
+    }
+
+    fn reset(&self, report: &Report<'_>, level: &Level) -> u64 {
+        match self.reset {
             Reset::Delta => level.seconds(),
             Reset::Epoch => (report.wall)().saturating_add(level.time.get()).div_ceil(1_000_000_000),
-        };
-        headers.insert(LIMIT, self.limits[level.policy].clone());
-        headers.insert(RESET, number(reset));
+        }
     }
 }

@@ -43,14 +43,13 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// The most parts that one key can have; further ones replace the last.
-const MAX_PARTS: usize = 4;
-
-/// Who is limited, in parts that cannot run into one another.
-#[derive(Debug, Clone, Default)]
+/// Who is limited, in parts that cannot run into one another. Each part is encoded when it is added, and kept as it is
+/// only where the layer shows partition keys.
+#[derive(Debug, Clone)]
 pub struct ClientKey<'r> {
-    parts: [Option<Part<'r>>; MAX_PARTS],
-    len: usize,
+    encoded: Encoded,
+    secret: &'r Secret,
+    shown: Option<Vec<Part<'r>>>,
 }
 
 #[derive(Debug, Clone)]
@@ -68,54 +67,57 @@ enum Value<'r> {
 
 impl<'r> ClientKey<'r> {
     /// No parts yet. A key that stays so is everybody's.
-    pub fn new() -> Self {
-        ClientKey::default()
+    #[inline]
+    pub fn new(secret: &'r Secret) -> Self {
+        ClientKey { encoded: Encoded::default(), secret, shown: None }
+    }
+
+    /// A key that can tell what [`Self::partition`] says.
+    pub(crate) fn showing(secret: &'r Secret) -> Self {
+        ClientKey { shown: Some(Vec::new()), ..ClientKey::new(secret) }
     }
 
     /// An address, cut to its prefix already.
+    #[inline]
     pub fn push_address(&mut self, dimension: &'static str, address: IpAddr) {
-        self.push(dimension, Value::Address(address));
+        match address {
+            IpAddr::V4(address) => self.encoded.push(4, &address.octets(), self.secret),
+            IpAddr::V6(address) => self.encoded.push(6, &address.octets(), self.secret),
+        }
+        self.show(dimension, || Value::Address(address));
     }
 
     /// A credential: only its keyed hash is kept.
     pub fn push_credential(&mut self, dimension: &'static str, credential: &'r [u8]) {
-        self.push(dimension, Value::Credential(credential));
+        self.encoded.push(1, &self.secret.hash(credential), self.secret);
+        self.show(dimension, || Value::Credential(credential));
     }
 
     /// Text that may be shown to the client itself, such as a route or a plan.
     pub fn push_text(&mut self, dimension: &'static str, text: impl Into<Cow<'r, str>>) {
-        self.push(dimension, Value::Text(text.into()));
+        let text = text.into();
+        self.encoded.push(2, text.as_bytes(), self.secret);
+        self.show(dimension, || Value::Text(text));
     }
 
-    fn push(&mut self, dimension: &'static str, value: Value<'r>) {
-        let place = self.len.min(MAX_PARTS - 1);
-        self.parts[place] = Some(Part { dimension, value });
-        self.len = place + 1;
-    }
-
-    fn parts(&self) -> impl Iterator<Item = &Part<'r>> {
-        self.parts.iter().flatten()
+    #[inline]
+    fn show(&mut self, dimension: &'static str, value: impl FnOnce() -> Value<'r>) {
+        if let Some(shown) = &mut self.shown {
+            shown.push(Part { dimension, value: value() });
+        }
     }
 
     /// Bytes for the store: at most [`Encoded::CAPACITY`], whatever a client sends.
-    pub(crate) fn encode(&self, secret: &Secret) -> Encoded {
-        let mut encoded = Encoded::default();
-        for part in self.parts() {
-            match &part.value {
-                Value::Address(IpAddr::V4(address)) => encoded.push(4, &address.octets(), secret),
-                Value::Address(IpAddr::V6(address)) => encoded.push(6, &address.octets(), secret),
-                Value::Credential(bytes) => encoded.push(1, &secret.hash(bytes), secret),
-                Value::Text(text) => encoded.push(2, text.as_bytes(), secret),
-            }
-        }
-        encoded
+    #[inline]
+    pub(crate) fn encoded(&self) -> Encoded {
+        self.encoded
     }
 
     /// What `pk` shows: text as it is, anything else under a keyed hash. In the order of the sorted dimensions.
-    pub(crate) fn partition(&self, secret: &Secret) -> Partition {
-        let mut parts: Vec<_> = self.parts().collect();
+    pub(crate) fn partition(&self) -> Partition {
+        let mut parts: Vec<&Part<'_>> = self.shown.iter().flatten().collect();
         parts.sort_by_key(|part| part.dimension);
-        let values: Vec<Vec<u8>> = parts.iter().map(|part| shown(&part.value, secret)).collect();
+        let values: Vec<Vec<u8>> = parts.iter().map(|part| shown(&part.value, self.secret)).collect();
         Partition { dimensions: parts.iter().map(|part| part.dimension).collect(), key: values.join(&0x1F) }
     }
 }
@@ -151,19 +153,16 @@ impl Encoded {
     /// What a part takes beside its bytes: a tag and a length, which keep `a:b` + `c` and `a` + `b:c` apart.
     const FRAME: usize = 2;
 
+    #[inline]
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 
     /// Adds a part; one that does not fit is folded, with all before it, into a hash.
+    #[inline]
     fn push(&mut self, tag: u8, part: &[u8], secret: &Secret) {
         if part.len() + Self::FRAME + self.len > Self::CAPACITY {
-            let mut whole = self.as_bytes().to_vec();
-            whole.push(tag);
-            whole.extend_from_slice(part);
-            let folded = secret.hash(&whole);
-            self.len = 0;
-            return self.push(0, &folded, secret);
+            return self.fold(tag, part, secret);
         }
         // A part that fits is shorter than 64 bytes.
         let frame = [tag, part.len() as u8];
@@ -171,6 +170,15 @@ impl Encoded {
         self.bytes[self.len..body].copy_from_slice(&frame);
         self.bytes[body..body + part.len()].copy_from_slice(part);
         self.len = body + part.len();
+    }
+
+    #[cold]
+    fn fold(&mut self, tag: u8, part: &[u8], secret: &Secret) {
+        let mut whole = self.as_bytes().to_vec();
+        whole.push(tag);
+        whole.extend_from_slice(part);
+        self.len = 0;
+        self.push(0, &secret.hash(&whole), secret);
     }
 }
 
@@ -180,16 +188,12 @@ mod tests {
 
     const SECRET: Secret = Secret::new([7; 16]);
 
-    fn texts<'a>(parts: &[&'a str]) -> ClientKey<'a> {
-        let mut key = ClientKey::new();
+    fn encoded(parts: &[&str]) -> Encoded {
+        let mut key = ClientKey::new(&SECRET);
         for part in parts {
             key.push_text("part", *part);
         }
-        key
-    }
-
-    fn encoded(parts: &[&str]) -> Encoded {
-        texts(parts).encode(&SECRET)
+        key.encoded()
     }
 
     #[test]
@@ -205,6 +209,9 @@ mod tests {
             encoded(&[&long, "a"]),
             encoded(&["a", &long]),
             encoded(&[&long[..99]]),
+            encoded(&["a", "b", "c", "d", "e"]),
+            encoded(&["a", "b", "c", "e", "e"]),
+            encoded(&["a", "b", "c", "d", &long]),
         ];
         for (i, key) in keys.iter().enumerate() {
             assert!(key.len <= Encoded::CAPACITY);
@@ -214,30 +221,34 @@ mod tests {
 
     #[test]
     fn kinds_do_not_run_into_one_another() {
-        let mut credential = ClientKey::new();
+        let mut credential = ClientKey::new(&SECRET);
         credential.push_credential("key", b"abcd");
-        let mut address = ClientKey::new();
+        let mut address = ClientKey::new(&SECRET);
         address.push_address("client", "97.98.99.100".parse().unwrap());
-        assert_ne!(credential.encode(&SECRET), encoded(&["abcd"]));
-        assert_ne!(address.encode(&SECRET), encoded(&["abcd"]));
+        assert_ne!(credential.encoded(), encoded(&["abcd"]));
+        assert_ne!(address.encoded(), encoded(&["abcd"]));
     }
 
     #[test]
     fn a_credential_is_nowhere_in_the_key() {
-        let mut key = ClientKey::new();
-        key.push_credential("key", b"secret-123");
-        for bytes in [key.encode(&SECRET).as_bytes(), &key.partition(&SECRET).key] {
+        let key = |secret| {
+            let mut key = ClientKey::showing(secret);
+            key.push_credential("key", b"secret-123");
+            key
+        };
+        let key_of_ours = key(&SECRET);
+        for bytes in [key_of_ours.encoded().as_bytes(), &key_of_ours.partition().key] {
             assert!(!bytes.windows(6).any(|window| window == b"secret"));
         }
-        assert_ne!(key.encode(&SECRET), key.encode(&Secret::new([8; 16])));
+        assert_ne!(key_of_ours.encoded(), key(&Secret::new([8; 16])).encoded());
     }
 
     #[test]
     fn a_partition_is_sorted_by_dimension() {
-        let mut key = ClientKey::new();
+        let mut key = ClientKey::showing(&SECRET);
         key.push_text("user_id", "alice");
         key.push_text("method", "GET");
-        let partition = key.partition(&SECRET);
+        let partition = key.partition();
         assert_eq!(partition.dimensions, ["method", "user_id"]);
         assert_eq!(partition.key, b"GET\x1Falice");
     }

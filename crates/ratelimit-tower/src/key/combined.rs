@@ -15,7 +15,7 @@ impl All {
         All(vec![Arc::new(first)])
     }
 
-    /// And of another one; at most four parts count.
+    /// And of another one.
     #[must_use]
     pub fn and(mut self, next: impl KeyExtractor) -> All {
         self.0.push(Arc::new(next));

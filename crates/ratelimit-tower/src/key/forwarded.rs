@@ -1,4 +1,5 @@
 //! Reading what proxies wrote: lists of addresses in `X-Forwarded-For` or `Forwarded` (RFC 7239), nearest proxy last.
+//! They are read from the right, and no further than is asked: what a client adds on the left costs nothing.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -7,15 +8,16 @@ use http::header::{HeaderMap, HeaderName};
 /// One entry: an address, or something that is none ("unknown", "_hidden", garbage).
 pub(super) type Entry = Option<IpAddr>;
 
-/// The entries of all lines of `X-Forwarded-For`, in order.
-pub(super) fn x_forwarded_for(headers: &HeaderMap, name: &HeaderName) -> Vec<Entry> {
-    headers.get_all(name).iter().flat_map(|line| line.as_bytes().split(|byte| *byte == b',')).map(address).collect()
+/// The entries of all lines of `X-Forwarded-For`, the last first.
+pub(super) fn x_forwarded_for(headers: &HeaderMap, name: &HeaderName) -> impl Iterator<Item = Entry> {
+    let lines = headers.get_all(name).iter().rev();
+    lines.flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b',')).map(address)
 }
 
-/// The `for` of every element of all lines of `Forwarded`, in order; an element without one is no address.
-pub(super) fn forwarded(headers: &HeaderMap, name: &HeaderName) -> Vec<Entry> {
-    let elements = headers.get_all(name).iter().flat_map(|line| split_unquoted(line.as_bytes(), b','));
-    elements.map(forwarded_for).collect()
+/// The `for` of every element of all lines of `Forwarded`, the last first; an element without one is no address.
+pub(super) fn forwarded(headers: &HeaderMap, name: &HeaderName) -> impl Iterator<Item = Entry> {
+    let lines = headers.get_all(name).iter().rev();
+    lines.flat_map(|line| split_unquoted(line.as_bytes(), b',').into_iter().rev()).map(forwarded_for)
 }
 
 /// An address as proxies write it: with or without a port, IPv6 with or without brackets.
@@ -25,17 +27,19 @@ pub(super) fn address(text: &[u8]) -> Entry {
     text.parse().ok().or_else(|| text.parse::<SocketAddr>().ok().map(|socket| socket.ip())).or_else(bracketed)
 }
 
+/// Every pair must be well formed, not only the one that counts: a client could open a quotation that swallows the start
+/// of what the proxy appends, and so make one element of its own claim and the proxy's word.
 fn forwarded_for(element: &[u8]) -> Entry {
     let mut found = None;
     for pair in split_unquoted(element, b';') {
         let equals = pair.iter().position(|byte| *byte == b'=')?;
-        let (name, value) = (pair[..equals].trim_ascii(), pair[equals + 1..].trim_ascii());
+        let (name, value) = (pair[..equals].trim_ascii(), unquote(pair[equals + 1..].trim_ascii())?);
         if name.eq_ignore_ascii_case(b"for") {
             // A second `for` in one element is not allowed: which to believe is anybody's guess.
             if found.is_some() {
                 return None;
             }
-            found = Some(unquote(value)?);
+            found = Some(value);
         }
     }
     address(&found?)
@@ -43,7 +47,9 @@ fn forwarded_for(element: &[u8]) -> Entry {
 
 /// A token as it is, or the content of a quoted string.
 fn unquote(value: &[u8]) -> Option<Vec<u8>> {
-    let Some(rest) = value.strip_prefix(b"\"") else { return Some(value.to_vec()) };
+    let Some(rest) = value.strip_prefix(b"\"") else {
+        return (!value.contains(&b'"')).then(|| value.to_vec());
+    };
     let mut content = Vec::with_capacity(rest.len());
     let mut bytes = rest.iter();
     loop {
@@ -111,6 +117,11 @@ mod tests {
             ("for=\"192.0.2.1", None),
             ("for=\"192.0.2.1\"x", None),
             ("for=1.1.1.1;for=2.2.2.2", None),
+            ("for=1.1.1.1;by=\", for=\"[2001:db8::1]:80\"", None),
+            ("for=1.1.1.1;by=x\"", None),
+            ("for=1.1.1.1;by=\"x", None),
+            ("for=1.1.1.1;by=\"x\\\"", None),
+            ("for=1.1.1.1;", None),
             ("proto=https", None),
             ("nonsense", None),
             ("", None),

@@ -93,35 +93,44 @@ impl Proxies {
         match &self.trusted {
             Trusted::Networks(networks) => {
                 let trusts = |address: &IpAddr| networks.iter().any(|network| network.contains(*address));
-                trusts(&peer).then(|| rightmost_untrusted(&self.entries(headers)?, trusts))?
+                trusts(&peer).then(|| self.walk(headers, |entries| rightmost_untrusted(entries, trusts)))?
             }
-            Trusted::Hops(hops) => {
-                let entries = self.entries(headers)?;
-                entries.len().checked_sub(*hops).and_then(|index| entries[index])
-            }
+            // The builder saw to it that there is at least one.
+            Trusted::Hops(hops) => self.walk(headers, |entries| entries.nth(hops - 1)?),
         }
     }
 
-    /// The list in the declared header. `None` if a header that holds one address occurs twice.
-    fn entries(&self, headers: &HeaderMap) -> Option<Vec<Entry>> {
+    /// What the declared header says, its entries given from the right. `None` if a header that holds one address
+    /// occurs twice.
+    fn walk(
+        &self,
+        headers: &HeaderMap,
+        client: impl FnOnce(&mut dyn Iterator<Item = Entry>) -> Option<IpAddr>,
+    ) -> Option<IpAddr> {
         if self.header == FORWARDED {
-            return Some(forwarded::forwarded(headers, &self.header));
+            return client(&mut forwarded::forwarded(headers, &self.header));
         }
         if self.header.as_str() == "x-forwarded-for" {
-            return Some(forwarded::x_forwarded_for(headers, &self.header));
+            return client(&mut forwarded::x_forwarded_for(headers, &self.header));
         }
         let mut lines = headers.get_all(&self.header).iter();
         let entry = forwarded::address(lines.next()?.as_bytes());
-        lines.next().is_none().then(|| vec![entry])
+        if lines.next().is_some() {
+            return None;
+        }
+        client(&mut std::iter::once(entry))
     }
 }
 
 /// Walks from the right over trusted proxies. What cannot be read stops the walk with the peer: what stands left of it
 /// is hearsay. Where all are trusted, the leftmost is the client: a request from inside.
-fn rightmost_untrusted(entries: &[Entry], trusts: impl Fn(&IpAddr) -> bool) -> Option<IpAddr> {
+fn rightmost_untrusted(
+    from_right: &mut dyn Iterator<Item = Entry>,
+    trusts: impl Fn(&IpAddr) -> bool,
+) -> Option<IpAddr> {
     let mut leftmost = None;
-    for entry in entries.iter().rev() {
-        let address = (*entry)?.to_canonical();
+    for entry in from_right {
+        let address = entry?.to_canonical();
         if !trusts(&address) {
             return Some(address);
         }

@@ -98,7 +98,7 @@ impl Panel {
             limit: policy.limit,
             window_ns: policy.details.window_ns,
             trailing: policy.details.trailing.clone(),
-            series: policy.series.clone(),
+            series: policy.series.clone().unwrap_or_default(),
             peak: PeakMark::of(policy),
         }
     }

@@ -77,13 +77,17 @@ pub(super) fn plot(plot: &Plot) -> Result<String> {
     }
     let (x, y) = (LogScale::new(plot.x.ends, (LEFT, RIGHT)), LogScale::new(plot.y.ends, (bottom, top)));
     axes(&mut canvas, plot, x, y)?;
-    if let Some((level, name)) = &plot.level {
+    if let Some((level, _)) = &plot.level {
         canvas.line(vec![(LEFT, y.at(*level)), (RIGHT, y.at(*level))], 12, Ink::Limit)?;
-        canvas.text(name, (LEFT + 60, y.at(*level) - 50), Anchor::Start, Type::QUIET)?;
     }
     for curve in &plot.curves {
         let points = curve.points.iter().map(|&(a, b)| (x.at(a), y.at(b))).collect();
         canvas.line(points, if curve.ink == Ink::Asked { 40 } else { 22 }, curve.ink)?;
+    }
+    if let Some((level, name)) = &plot.level {
+        // At the end where falling curves are far below, and on top of those that are not.
+        let rimmed = Type { ink: Ink::Rimmed, ..Type::LABEL };
+        canvas.text(name, (RIGHT - 60, y.at(*level) - 50), Anchor::End, rimmed)?;
     }
     names(&mut canvas, plot, x, y, (top, bottom))?;
     for (a, b, name) in &plot.marks {
@@ -113,7 +117,7 @@ fn axes(canvas: &mut Canvas<'_>, plot: &Plot, x: LogScale, y: LogScale) -> Resul
     }
     canvas.line(vec![(LEFT, top), (LEFT, bottom), (RIGHT, bottom)], 10, Ink::Grey)?;
     canvas.text(&plot.x.caption, (i32::midpoint(LEFT, RIGHT), bottom + 400), Anchor::Middle, Type::QUIET)?;
-    canvas.text(&plot.y.caption, (MARGIN, top - 70), Anchor::Start, Type::QUIET)
+    canvas.text(&plot.y.caption, (MARGIN, top - 130), Anchor::Start, Type::QUIET)
 }
 
 /// Writes each curve's name beside its end, moved apart where ends are close, with a line to where it belongs.

@@ -43,14 +43,14 @@ pub fn envelope(report: &Report) -> Option<Result<String>> {
     let lengths = (points().map(|p| p.0).min()?, points().map(|p| p.0).max()?);
     let units = (points().map(|p| p.1).min()?, points().map(|p| p.1).max()?);
     let whose = if report.policies.iter().any(|policy| policy.details.by_client && policy.clients.total > 1) {
-        " by one client"
+        "one client got"
     } else {
-        ""
+        "got"
     };
     Some(plot(&Plot {
         id: "envelope",
         title: title(report),
-        subtitle: format!("The most that passed{whose} in any window of each length. Left end: at one instant."),
+        subtitle: format!("The most that {whose} through in any window of each length. Left end: at one instant."),
         description: description(report),
         x: Axis { ends: lengths, ticks: duration_ticks(lengths), caption: "length of the window".into() },
         y: Axis {

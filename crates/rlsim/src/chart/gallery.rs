@@ -2,9 +2,12 @@
 //! With `RLSIM_GALLERY=DIR` the pictures are written there, to be looked at.
 
 use super::text::{Size, width};
-use super::{ComparisonChart, comparison, envelope, ranked, raster};
+use super::{ComparisonChart, client, comparison, envelope, ranked, raster};
+use crate::client::follow;
 use crate::metrics::testing::{Event, five, report, report_in_parts};
+use crate::replay::{By, parse_named, unique_names};
 use crate::report::Report;
+use crate::trace::{Costs, Facts, Trace};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -77,15 +80,64 @@ fn every_scene_is_a_sound_picture() {
     for (name, report) in scenes() {
         let svg = comparison(&ComparisonChart::of(&report)).expect("a picture");
         inspect(name, &svg);
-        for (kind, svg) in [
-            ("envelope", envelope(&report)),
-            ("ranked", ranked(&report)),
-            ("raster", raster(&report, &report.policies[0])),
-        ] {
+        for (kind, svg) in [("envelope", envelope(&report)), ("ranked", ranked(&report)), ("raster", raster(&report))] {
             if let Some(svg) = svg {
                 inspect(&format!("{name}-{kind}"), &svg.expect("a picture"));
             }
         }
+    }
+}
+
+/// The picture of client 0 of these events.
+fn of_a_client(events: &[Event], policies: &[String], by: By) -> String {
+    let clients = events.iter().map(|event| event.1 + 1).max().unwrap_or(1);
+    let trace = Trace {
+        at: events.iter().map(|event| event.0).collect(),
+        client: events.iter().map(|event| event.1).collect(),
+        cost: Costs::Each(events.iter().map(|event| event.2).collect()),
+        names: (0..clients).map(|client| format!("10.0.0.{client}").into_bytes().into()).collect(),
+        facts: Facts::default(),
+    };
+    let parsed = policies.iter().map(|text| parse_named(text)).collect::<Result<_, _>>().expect("policies");
+    client(&follow(&trace, &unique_names(parsed).expect("names"), by, 0)).expect("a picture")
+}
+
+#[test]
+fn every_client_is_a_sound_picture() {
+    let mut eight = five("100/1m");
+    eight.extend(["unlimited", "both=token-bucket:10/1s+fixed-window:100/1m"].map(String::from));
+    let long =
+        ["a very long name of a policy that somebody chose and that nobody can shorten=leaky-bucket:7/10s,burst=3"];
+    let scenes = [
+        ("burst", of_a_client(&burst(), &five("100/1m"), By::Client)),
+        ("busy", of_a_client(&busy(1), &eight, By::Client)),
+        ("one", of_a_client(&[(EPOCH, 0, 1)], &five("100/1m"), By::Client)),
+        ("one-of-one", of_a_client(&[(EPOCH, 0, 1)], &five("1/1s")[3..4], By::Client)),
+        ("day", of_a_client(&poisson(3, EPOCH, DAY, SECOND, 5, 1), &five("20/1m"), By::Client)),
+        ("shared", of_a_client(&poisson(9, 0, 1200 * SECOND, SECOND, 30, 3), &five("40/1m"), By::Global)),
+        ("long", of_a_client(&busy(2), &long.map(String::from), By::Client)),
+        (
+            "all-of-time",
+            of_a_client(&[(0, 0, 1), (u64::MAX, 0, u64::MAX)], &five("9000000000000000000/1h"), By::Client),
+        ),
+        ("nanoseconds", of_a_client(&[(3, 0, 1), (7, 0, 1), (12, 0, 1)], &five("2/10ns"), By::Client)),
+    ];
+    for (name, svg) in scenes {
+        inspect(&format!("client-{name}"), &svg);
+    }
+}
+
+#[test]
+fn the_picture_of_a_client_says_what_became_of_it() {
+    let svg = of_a_client(&burst(), &five("100/1m"), By::Client);
+    for words in [
+        "<title id=\"client-title\">10.0.0.0: 200 requests, of which fixed window refuses none and sliding log 100</title>",
+        "Token bucket: tokens left, refilled at 100 per minute; 100 passed · 100 refused; fewest left 0 of 100.",
+        ">units used in the last 60 s, by estimate</text>",
+        ">full 100</text>",
+        ">released (third row)</text>",
+    ] {
+        assert!(svg.contains(words), "{words}");
     }
 }
 
@@ -165,15 +217,25 @@ fn the_picture_of_the_burst_says_what_happened() {
     }
 }
 
-/// The whole text of a small chart, so that a change of any byte is seen and looked at.
+/// The whole text of small charts, so that a change of any byte is seen and looked at.
 #[test]
-fn the_text_of_a_small_picture_is_known() {
-    let small = report(&[(3, 0, 1), (7, 0, 1), (12, 0, 1)], &["sliding-log:2/10ns".into()]);
-    let svg = comparison(&ComparisonChart::of(&small)).expect("a picture");
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/chart/golden/small.svg");
-    if std::env::var_os("RLSIM_GOLDEN").is_some() {
-        std::fs::write(&path, &svg).expect("a folder that can be written to");
+fn the_text_of_small_pictures_is_known() {
+    let events = [(3, 0, 1), (7, 0, 1), (12, 0, 1)];
+    let policies = ["sliding-log:2/10ns".to_owned(), "token-bucket:2/10ns,burst=1".to_owned()];
+    let one = report(&events, &policies[..1]);
+    let two = report(&[(3, 0, 1), (7, 1, 1), (12, 0, 1)], &policies);
+    for (name, svg) in [
+        ("small", comparison(&ComparisonChart::of(&one)).expect("a picture")),
+        ("client", of_a_client(&events, &policies, By::Client)),
+        ("envelope", envelope(&two).expect("an envelope").expect("a picture")),
+        ("ranked", ranked(&two).expect("two clients").expect("a picture")),
+        ("raster", raster(&two).expect("rows").expect("a picture")),
+    ] {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/chart/golden/{name}.svg"));
+        if std::env::var_os("RLSIM_GOLDEN").is_some() {
+            std::fs::write(&path, &svg).expect("a folder that can be written to");
+        }
+        let known = std::fs::read_to_string(&path).expect("the known text");
+        assert!(known == svg, "{} is another text; look at the picture, then run with RLSIM_GOLDEN=1", path.display());
     }
-    let known = std::fs::read_to_string(&path).expect("the known text");
-    assert!(known == svg, "{} is another text; look at the picture, then run with RLSIM_GOLDEN=1", path.display());
 }

@@ -17,6 +17,8 @@ pub(super) enum Ink {
     Grey,
     /// Axes and window edges.
     Faint,
+    /// What a state holds, under its line.
+    Level,
     /// What lies between the smallest and the largest value of a line.
     Band,
     /// Admitted units.
@@ -64,6 +66,7 @@ impl Ink {
             Ink::Rimmed => (0x11, 0x11, 0x12),
             Ink::Grey => (0x55, 0x55, 0x55),
             Ink::Faint => (0xCC, 0xCC, 0xCC),
+            Ink::Level => (0xDC, 0xE8, 0xF1),
             Ink::Band => (0xB4, 0xB4, 0xB4),
             Ink::Allowed => (0x00, 0x72, 0xB2),
             Ink::Denied => (0xD5, 0x5E, 0x01),

@@ -6,6 +6,7 @@
 mod bars;
 mod burst_curve;
 mod canvas;
+mod client;
 mod clock;
 mod comparison;
 mod curves;
@@ -25,10 +26,12 @@ mod scale;
 mod svg;
 mod sweep;
 mod text;
+mod ticks;
 mod timeline;
 mod traffic;
 
 pub use burst_curve::burst_curve;
+pub use client::client;
 pub use comparison::{ComparisonChart, Panel, PeakMark, comparison};
 pub use envelope::envelope;
 pub use grid::{GridCell, GridChart, grid};
@@ -41,16 +44,18 @@ pub use sweep::sweep;
 pub use timeline::{TimelineChart, TimelinePanel, timeline};
 pub use traffic::traffic;
 
+use crate::client::ClientView;
 use crate::error::Result;
 use crate::report::Report;
 
-/// All charts of a report that its numbers allow, for a page: the comparison, the envelope, the ranked clients, and the
-/// raster of the policy that refused most (the first of equals).
-pub fn all(report: &Report) -> Result<Vec<String>> {
+/// All charts of a report that its numbers allow, for a page: the comparison, the one client that was asked for, the
+/// envelope, the ranked clients, and the raster.
+///
+/// # Errors
+/// When the backend cannot draw.
+pub fn all(report: &Report, view: Option<&ClientView>) -> Result<Vec<String>> {
     let mut charts = vec![comparison(&ComparisonChart::of(report))?];
-    let refused = |policy: &&crate::metrics::PolicyNumbers| policy.requests.denied + policy.requests.never;
-    let strictest = report.policies.iter().rev().max_by_key(refused);
-    let optional = [envelope(report), ranked(report), strictest.and_then(|policy| raster(report, policy))];
+    let optional = [view.map(client), envelope(report), ranked(report), raster(report)];
     for chart in optional.into_iter().flatten() {
         charts.push(chart?);
     }

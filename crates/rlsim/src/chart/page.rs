@@ -18,6 +18,10 @@ pub(super) enum Sample {
     Line(u32),
     /// A filled square.
     Fill,
+    /// A cross.
+    Cross,
+    /// A tick in one of three rows.
+    Tick(u8),
 }
 
 /// An entry of the legend.
@@ -65,6 +69,14 @@ impl Header {
                 match sample {
                     Sample::Line(tenths) => canvas.line(vec![(x, y - 15), (x + 220, y - 15)], *tenths, *ink)?,
                     Sample::Fill => canvas.fill((x + 40, y - 70), (x + 190, y + 35), *ink)?,
+                    Sample::Cross => {
+                        canvas.line(vec![(x + 130, y - 45), (x + 190, y + 15)], 14, *ink)?;
+                        canvas.line(vec![(x + 130, y + 15), (x + 190, y - 45)], 14, *ink)?;
+                    }
+                    Sample::Tick(row) => {
+                        let top = y - 75 + i32::from(*row) * 40;
+                        canvas.fill((x + 175, top), (x + 195, top + 40), *ink)?;
+                    }
                 }
                 canvas.text(text, (x + 280, y + 30), Anchor::Start, Type::LABEL)?;
                 x += 280 + width(text, Size::Label, false) + GAP;

@@ -8,6 +8,7 @@ use super::page::{Header, Sample, WIDTH};
 use super::scale::Scale;
 use super::svg;
 use super::text::{Size, shorten};
+use super::ticks::ticks;
 use crate::error::Result;
 use crate::metrics::{PolicyNumbers, RasterRow};
 use crate::report::{Report, count, policy_title};
@@ -17,9 +18,11 @@ const LEFT: i32 = 2000;
 const RIGHT: i32 = LEFT + 6400;
 const ROW: i32 = 260;
 
-/// The chart of one policy as SVG text, `None` where no rows were measured.
-pub fn raster(report: &Report, policy: &PolicyNumbers) -> Option<Result<String>> {
-    (!policy.details.raster.is_empty()).then(|| draw(report, policy))
+/// The chart of the policy that refused most (the first of equals) as SVG text, `None` where no rows were measured.
+pub fn raster(report: &Report) -> Option<Result<String>> {
+    let refused = |policy: &&PolicyNumbers| policy.requests.denied + policy.requests.never;
+    let strictest = report.policies.iter().rev().max_by_key(refused)?;
+    (!strictest.details.raster.is_empty()).then(|| draw(report, strictest))
 }
 
 fn draw(report: &Report, policy: &PolicyNumbers) -> Result<String> {
@@ -74,30 +77,6 @@ fn draw(report: &Report, policy: &PolicyNumbers) -> Result<String> {
     canvas.text(&axis.caption, (i32::midpoint(LEFT, RIGHT), bottom + 390), Anchor::Middle, Type::QUIET)?;
     canvas.finish()?;
     Ok(svg::finish(&drawn, "raster", size, &title, names.trim_end()))
-}
-
-/// One tick for each column in which there is a request; neighbours join into a bar, which loses nothing.
-fn ticks(
-    canvas: &mut Canvas<'_>,
-    counts: &[u32],
-    x: impl Fn(usize) -> i32,
-    (from, to): (i32, i32),
-    ink: Ink,
-) -> Result<()> {
-    let mut begun: Option<usize> = None;
-    for column in 0..=counts.len() {
-        let filled = counts.get(column).is_some_and(|&count| count > 0);
-        match (filled, begun) {
-            (true, None) => begun = Some(column),
-            (false, Some(first)) => {
-                // At least 1.4 pixels wide, so that a single tick shows at half size.
-                canvas.fill((x(first), from), (x(column).max(x(first) + 14), to), ink)?;
-                begun = None;
-            }
-            _ => {}
-        }
-    }
-    Ok(())
 }
 
 fn row_name(report: &Report, row: &RasterRow) -> String {

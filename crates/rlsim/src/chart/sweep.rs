@@ -206,23 +206,22 @@ fn trade_off(canvas: &mut Canvas<'_>, sweep: &Sweep, top: i32) -> Result<()> {
         canvas.line(line, 16, ink(curve.algorithm))?;
     }
     let mut taken: Vec<(i32, i32, i32, i32)> = Vec::new();
-    let mut named: Vec<((i32, i32), String)> = Vec::new();
+    let mut named: Vec<((i32, i32), &str, usize)> = Vec::new();
     for knee in sweep.curves.iter().filter_map(|curve| curve.knee) {
         let (px, py) = place(&knee);
         let (from, to) = ((px - 50, py - 50), (px + 50, py + 50));
         canvas.line(vec![from, (to.0, from.1), to, (from.0, to.1), from], 14, Ink::Black)?;
-        let name = &sweep.points[knee].policy;
-        // Curves that lie on each other have one label.
-        match named.iter_mut().find(|(at, _)| *at == (px, py)) {
-            Some((_, names)) => {
-                names.push_str(", ");
-                names.push_str(name);
-            }
-            None => named.push(((px, py), name.clone())),
+        let name = sweep.points[knee].policy.as_str();
+        // Curves that lie on each other have one label; the description names them all.
+        match named.iter_mut().find(|(at, _, _)| *at == (px, py)) {
+            Some((_, _, others)) => *others += 1,
+            None => named.push(((px, py), name, 0)),
         }
     }
-    for (at, names) in named {
-        let names = shorten(&names, RIGHT - left - 300, Size::Label, true);
+    for (at, name, others) in named {
+        let more = if others == 0 { String::new() } else { format!(" and {others} more") };
+        let room = RIGHT - left - 300 - width(&more, Size::Label, true);
+        let names = shorten(name, room, Size::Label, true) + &more;
         knee_label(canvas, &names, at, top, &mut taken)?;
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! `rlsim compare`: read, replay, print, write.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -11,65 +11,143 @@ use super::policies::policies;
 use super::{output, progress, words};
 use crate::chart;
 use crate::cli::Output;
+use crate::client::{self, ClientView};
 use crate::compare::Comparison;
 use crate::error::{Error, Result};
+use crate::metrics::Depth;
 use crate::replay::{By, NamedPolicy};
 use crate::report::{self, Report};
-use crate::trace::{self, Input, Trace};
+use crate::trace::wording::ending;
+use crate::trace::{self, Facts, Input, Trace};
 
 /// Kinds that `compare` writes.
-const KINDS: [Kind; 5] = [Kind::Svg, Kind::Html, Kind::Json, Kind::Csv, Kind::Markdown];
+const KINDS: [Kind; 9] = [
+    Kind::Svg,
+    Kind::Html,
+    Kind::Json,
+    Kind::Csv,
+    Kind::Markdown,
+    Kind::Envelope,
+    Kind::Raster,
+    Kind::Ranked,
+    Kind::Client,
+];
 /// Kinds that show a chart, so that none is written besides.
-const PICTURES: [Kind; 3] = [Kind::Svg, Kind::Png, Kind::Html];
+const PICTURES: [Kind; 6] = [Kind::Svg, Kind::Html, Kind::Envelope, Kind::Raster, Kind::Ranked, Kind::Client];
 /// Kinds that hold more numbers than the table does.
-const DETAILED: [Kind; 3] = [Kind::Json, Kind::Csv, Kind::Html];
+const DETAILED: [Kind; 6] = [Kind::Json, Kind::Csv, Kind::Html, Kind::Envelope, Kind::Raster, Kind::Ranked];
+/// Kinds that show one client.
+const OF_A_CLIENT: [Kind; 2] = [Kind::Client, Kind::Html];
+/// Numbers that need all events at once.
+const NOT_STREAMED: [&str; 6] =
+    ["over_limit_time", "delay_ns.p50", "delay_ns.p95", "delay_ns.p99", "retry.", "memory."];
 
 /// Runs the command: outputs are opened before the trace is read, and written after everything has been computed.
 pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
     let args = *args;
-    let policies = policies(&args.policies)?;
+    let stdin = |paths: &[PathBuf]| paths.iter().any(|path| path.as_os_str() == "-");
+    if stdin(&args.trace.trace) && stdin(&args.policies.policies) {
+        return Err(Error::usage(
+            "--trace - and --policies -: standard input can be read once; expected a file for one",
+        ));
+    }
+    let (policies, by) = policies(&args.policies, args.by)?;
     let names: Vec<&str> = policies.iter().map(|named| named.name.as_str()).collect();
     let assertions =
         args.assert.iter().map(|text| report::Assertion::parse(text, &names)).collect::<Result<Vec<_>>>()?;
+    let read = [&args.trace.trace[..], &args.policies.policies].concat();
     let (inputs, mut options) = args.trace.into_parts();
-    let mut exports = Exports::open(&args.export, &KINDS)?;
-    let details = !assertions.is_empty() || exports.has(&DETAILED);
-    if !args.no_chart
-        && !exports.has(&PICTURES)
-        && let Some(chart) = default_chart(&inputs)
-    {
-        exports.add(Kind::Svg, chart);
+    options.threads = args.threads;
+    let mut exports = Exports::open(&args.export, &KINDS, &read)?;
+    if args.stream {
+        refuse_what_needs_all_events(&exports, &assertions, args.client.as_deref())?;
+    } else if !args.no_chart && !exports.has(&PICTURES) {
+        let charts = [(Kind::Svg, "compare")].into_iter().chain(args.client.as_ref().map(|_| (Kind::Client, "client")));
+        for (kind, what) in charts {
+            if let Some(chart) = default_chart(&inputs, what, &read) {
+                exports.add(kind, chart);
+            }
+        }
+    } else if let Some(client) = args.client.as_ref().filter(|_| !exports.has(&OF_A_CLIENT)) {
+        return Err(Error::usage(format!(
+            "--client {}: nothing that is written shows the client, expected --export client:FILE.svg or --export FILE.html",
+            client.display()
+        )));
     }
-    let bar = progress::bar();
-    if let Some((on_progress, _)) = &bar {
-        options.progress = Some(on_progress.clone());
-    }
-    let trace = trace::load(&inputs, &options);
-    if let Some((_, bar)) = bar {
-        bar.finish_and_clear();
-    }
-    let trace = trace?;
-    tell(&trace, &policies);
+    let by = match by {
+        ByArg::Client => By::Client,
+        ByArg::Global => By::Global,
+    };
     let comparison = Comparison {
         policies,
-        by: match args.by {
-            ByArg::Client => By::Client,
-            ByArg::Global => By::Global,
-        },
+        by,
         threads: args.threads.unwrap_or_else(cores),
-        details,
+        depth: depth(&exports, &assertions),
         command: words::that_decide(words),
     };
-    let report = match args.engine {
-        EngineArg::Flat => comparison.run(&trace),
-        EngineArg::Keyed => comparison.run_through(&trace, |policy| Ok(Keyed::new(policy, trace.names.len())))?,
-        EngineArg::Redis => through_redis(&comparison, &trace, &args.redis)?,
+    let (report, view) = if args.stream {
+        let (report, facts) = progress::shown(options, |options| comparison.run_stream(&inputs, options))?;
+        tell(&facts, report.meta.trace.clients, &comparison.policies);
+        (report, None)
+    } else {
+        let trace = progress::shown(options, |options| trace::load(&inputs, options))?;
+        let chosen = args.client.as_deref().map(|name| client::find(&trace, name)).transpose()?;
+        tell(&trace.facts, trace.names.len() as u64, &comparison.policies);
+        let report = match args.engine {
+            EngineArg::Flat => comparison.run(&trace),
+            EngineArg::Keyed => comparison.run_through(&trace, |policy| Ok(Keyed::new(policy, trace.names.len())))?,
+            EngineArg::Redis => through_redis(&comparison, &trace, &args.redis)?,
+        };
+        let shown = chosen.or_else(|| exports.has(&[Kind::Client]).then(|| report::hardest_hit(&report)).flatten());
+        let view = shown.map(|client| client::follow(&trace, &comparison.policies, by, client));
+        (report, view)
     };
     if !exports.take_stdout() {
         output::print(&report::table(&report))?;
     }
-    exports.write(|kind| render(kind, &report))?;
-    hold(&assertions, &report)
+    exports.write(|kind| render(kind, &report, view.as_ref()))?;
+    hold(&assertions, &args.assert, &report)
+}
+
+/// How much has to be measured for what is wanted.
+fn depth(exports: &Exports, assertions: &[report::Assertion]) -> Depth {
+    if !assertions.is_empty() || exports.has(&DETAILED) {
+        Depth::Everything
+    } else if exports.has(&PICTURES) {
+        Depth::Pictures
+    } else {
+        Depth::Table
+    }
+}
+
+/// A stream keeps no events: what needs them is said before anything is read.
+fn refuse_what_needs_all_events(
+    exports: &Exports,
+    assertions: &[report::Assertion],
+    client: Option<&OsStr>,
+) -> Result<()> {
+    if let Some(client) = client {
+        return Err(Error::usage(format!(
+            "--client {}: a picture of a client needs all its events at once, and --stream keeps none: leave out --stream",
+            client.display()
+        )));
+    }
+    if exports.has(&PICTURES) {
+        return Err(Error::usage(
+            "--export of a picture or a page needs all events at once, and --stream keeps none: expected a name that ends in \
+             .json, .csv or .md, or leave out --stream",
+        ));
+    }
+    let refused = |key: &str| {
+        NOT_STREAMED.iter().any(|name| if name.ends_with('.') { key.starts_with(name) } else { key == *name })
+    };
+    match assertions.iter().find(|assertion| refused(assertion.key())) {
+        Some(assertion) => Err(Error::usage(format!(
+            "--assert: {} needs all events at once, and --stream keeps none: leave out --stream",
+            assertion.key()
+        ))),
+        None => Ok(()),
+    }
 }
 
 #[cfg(feature = "redis")]
@@ -85,13 +163,16 @@ fn through_redis(_: &Comparison, _: &Trace, _: &str) -> Result<Report> {
     Err(super::left_out::error("--engine redis", "redis"))
 }
 
-/// All outputs are written by now; every condition that does not hold is said, not only the first.
-fn hold(assertions: &[report::Assertion], report: &Report) -> Result<()> {
+/// All outputs are written by now; of every condition it is said whether it holds, not only of the first.
+fn hold(assertions: &[report::Assertion], texts: &[String], report: &Report) -> Result<()> {
     let mut broken = Vec::new();
-    for assertion in assertions {
+    for (assertion, text) in assertions.iter().zip(texts) {
         match assertion.check(report) {
             Err(Error::Assertion(message)) => broken.push(message),
-            other => other?,
+            other => {
+                other?;
+                output::talk(&format!("holds: {}", text.trim()));
+            }
         }
     }
     if broken.is_empty() { Ok(()) } else { Err(Error::Assertion(broken.join("\n"))) }
@@ -102,15 +183,15 @@ fn cores() -> NonZeroUsize {
 }
 
 /// The chart that is written without being asked for; where the folder cannot be written it is said, and no error.
-fn default_chart(inputs: &[Input]) -> Option<Output> {
+fn default_chart(inputs: &[Input], what: &str, read: &[PathBuf]) -> Option<Output> {
     let advice = "(--export FILE.svg writes it elsewhere, --no-chart leaves it)";
-    Output::create(&default_chart_path(inputs))
+    Output::create(&default_chart_path(inputs, what), read)
         .inspect_err(|error| output::talk(&format!("rlsim: no chart: {error} {advice}")))
         .ok()
 }
 
 /// `burst-compare.svg` for `traces/burst.csv`, `stdin-compare.svg` for `-`.
-fn default_chart_path(inputs: &[Input]) -> PathBuf {
+fn default_chart_path(inputs: &[Input], what: &str) -> PathBuf {
     let stem = match inputs.first() {
         Some(Input::File(path)) => {
             let compressed = path.extension().is_some_and(|ending| ending == "gz" || ending == "zst");
@@ -120,35 +201,45 @@ fn default_chart_path(inputs: &[Input]) -> PathBuf {
         Some(Input::Stdin) | None => OsString::from("stdin"),
     };
     let mut name = stem;
-    name.push("-compare.svg");
+    name.push(format!("-{what}.svg"));
     PathBuf::from(name)
 }
 
-fn render(kind: Kind, report: &Report) -> Result<String> {
+fn render(kind: Kind, report: &Report, view: Option<&ClientView>) -> Result<String> {
+    let lacking =
+        |chart: &str, needs: &str| Error::failed(format!("--export {chart}:FILE: there is nothing to draw, {needs}"));
     match kind {
         Kind::Json => report::json(report),
         Kind::Csv => report::csv(report),
         Kind::Markdown => Ok(report::markdown(report)),
-        Kind::Html => Ok(report::html(report, &chart::all(report)?)),
-        _ => chart::comparison(&chart::ComparisonChart::of(report)),
+        Kind::Html => Ok(report::html(report, &chart::all(report, view)?)),
+        Kind::Envelope => chart::envelope(report).ok_or_else(|| lacking("envelope", "nothing was let through"))?,
+        Kind::Raster => chart::raster(report).ok_or_else(|| lacking("raster", "the trace has no requests"))?,
+        Kind::Ranked => chart::ranked(report).ok_or_else(|| {
+            lacking(
+                "ranked",
+                "expected two clients or more, each with a limit of its own (--by client), and a policy with one limit",
+            )
+        })?,
+        Kind::Client => view.map(chart::client).ok_or_else(|| lacking("client", "the trace has no requests"))?,
+        Kind::Svg | Kind::Toml => chart::comparison(&chart::ComparisonChart::of(report)),
     }
 }
 
 /// What a person should know about the trace before trusting the numbers.
-fn tell(trace: &Trace, policies: &[NamedPolicy]) {
-    let facts = &trace.facts;
+fn tell(facts: &Facts, clients: u64, policies: &[NamedPolicy]) {
     output::talk(&format!(
-        "read {} rows ({}): {} events, {} bad, {} blank, {} skipped; {}",
+        "read {} row{} ({}): {} event{}, {} bad, {} blank, {} skipped; {} client{}",
         report::count(facts.rows),
+        ending(facts.rows),
         facts.format,
         report::count(facts.events),
+        ending(facts.events),
         report::count(facts.bad),
         report::count(facts.blank),
         report::count(facts.skipped),
-        match trace.names.len() as u64 {
-            1 => "1 client".to_owned(),
-            clients => format!("{} clients", report::count(clients)),
-        },
+        report::count(clients),
+        ending(clients),
     ));
     for note in &facts.notes {
         output::talk(&format!("note: {note}"));

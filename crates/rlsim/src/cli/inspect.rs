@@ -8,9 +8,9 @@ use clap::Args;
 use super::export::{Exports, Kind};
 use super::words;
 use super::{output, progress};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::generate::units::Span;
-use crate::trace::{self, TraceArgs};
+use crate::trace::{self, Answers, TraceArgs};
 use crate::{chart, inspect};
 
 /// Options of `inspect`.
@@ -33,14 +33,19 @@ pub struct InspectArgs {
 
 /// Runs the command.
 pub(super) fn run(args: InspectArgs, words: &[OsString]) -> Result<()> {
-    let files = Exports::open(&args.export, &[Kind::Svg, Kind::Json, Kind::Markdown])?;
-    let (inputs, options) = args.trace.into_parts();
-    let trace = load(&inputs, options.clone())?;
+    let files = Exports::open(&args.export, &[Kind::Svg, Kind::Json, Kind::Markdown], &args.trace.trace)?;
+    let window = args.window.0;
+    if window == 0 {
+        return Err(Error::usage("--window 0s: expected at least 1 ns"));
+    }
+    let (inputs, mut options) = args.trace.into_parts();
+    let answers = Answers::from_arg(args.status_column.as_deref());
+    options.answers = answers.clone();
+    let trace = load(&inputs, options)?;
     for note in &trace.facts.notes {
         output::talk(&format!("note: {note}"));
     }
-    let refused = inspect::refused(&inputs, &options, &trace, args.status_column.as_deref());
-    let window = args.window.0.max(1);
+    let refused = inspect::refused(&trace, &answers);
     let inspection = inspect::inspect(&trace, window, refused, words::that_decide(words));
     if !files.take_stdout() {
         output::print(&inspect::text(&inspection))?;
@@ -53,14 +58,6 @@ pub(super) fn run(args: InspectArgs, words: &[OsString]) -> Result<()> {
 }
 
 /// Reads a trace with a progress bar.
-pub(super) fn load(inputs: &[trace::Input], mut options: trace::ReadOptions) -> Result<trace::Trace> {
-    let bar = progress::bar();
-    if let Some((on_progress, _)) = &bar {
-        options.progress = Some(on_progress.clone());
-    }
-    let trace = trace::load(inputs, &options);
-    if let Some((_, bar)) = bar {
-        bar.finish_and_clear();
-    }
-    trace
+pub(super) fn load(inputs: &[trace::Input], options: trace::ReadOptions) -> Result<trace::Trace> {
+    progress::shown(options, |options| trace::load(inputs, options))
 }

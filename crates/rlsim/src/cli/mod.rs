@@ -22,7 +22,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ErrorKind};
 
 pub use args::{Cli, Command};
 pub use output::Output;
@@ -33,7 +33,7 @@ use crate::error::{Error, Result};
 pub fn run(words: &[OsString]) -> ExitCode {
     let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
-        Err(error) => return not_parsed(&error),
+        Err(error) => return not_parsed(&error, words),
     };
     match dispatch(cli, words) {
         Ok(()) => ExitCode::SUCCESS,
@@ -45,11 +45,23 @@ pub fn run(words: &[OsString]) -> ExitCode {
 }
 
 /// Help and version go to stdout and are no error; mistakes go to stderr with exit code 2.
-fn not_parsed(error: &clap::Error) -> ExitCode {
+fn not_parsed(error: &clap::Error, words: &[OsString]) -> ExitCode {
     let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     // A closed pipe is no error.
     let _ = error.print();
+    if let Some(file) = file_without_option(error, words) {
+        output::talk(&format!("\n  tip: a trace is named with --trace {file}"));
+    }
     if asked_for { ExitCode::SUCCESS } else { ExitCode::from(2) }
+}
+
+/// A word that is no option where only options are expected, in a command that reads a trace: most likely the trace.
+fn file_without_option(error: &clap::Error, words: &[OsString]) -> Option<String> {
+    let command = words.get(1)?.to_str()?;
+    let reads = ["compare", "inspect", "sweep", "recommend", "cluster"].contains(&command);
+    let typed = error.get(ContextKind::InvalidArg)?.to_string();
+    let reads = reads && !words.iter().any(|word| word == "--trace");
+    (reads && error.kind() == ErrorKind::UnknownArgument && !typed.starts_with('-')).then_some(typed)
 }
 
 fn dispatch(cli: Cli, words: &[OsString]) -> Result<()> {
@@ -66,15 +78,21 @@ fn dispatch(cli: Cli, words: &[OsString]) -> Result<()> {
         #[cfg(not(feature = "serve"))]
         Command::Serve(_) => Err(left_out::error("serve", "serve")),
         Command::Completions { shell } => {
-            let shell = shell.generator();
-            output::to_stdout(|out| {
-                clap_complete::generate(shell, &mut <Cli as clap::CommandFactory>::command(), "rlsim", &mut &mut *out);
-                Ok(())
-            })
+            // In memory first: the generator cannot bear a closed pipe.
+            let mut script = Vec::new();
+            clap_complete::generate(
+                shell.generator(),
+                &mut <Cli as clap::CommandFactory>::command(),
+                "rlsim",
+                &mut script,
+            );
+            output::print(&script)
         }
-        Command::Man => output::to_stdout(|out| {
+        Command::Man => {
+            let mut page = Vec::new();
             let manual = clap_mangen::Man::new(<Cli as clap::CommandFactory>::command());
-            manual.render(out).map_err(|error| Error::failed(format!("stdout: {error}")))
-        }),
+            manual.render(&mut page).map_err(|error| Error::failed(format!("the manual: {error}")))?;
+            output::print(&page)
+        }
     }
 }

@@ -43,13 +43,17 @@ pub struct Output {
 static PENDING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 impl Output {
-    /// Makes sure that `path` can be written, and writes nothing yet.
+    /// Makes sure that `path` can be written, and writes nothing yet. It must be none of the files that are to be `read`: nobody
+    /// means to replace a log by a report about it.
     ///
     /// # Errors
     /// [`Error::Failed`] that names the path and what stands in the way.
-    pub fn create(path: &Path) -> Result<Self> {
+    pub fn create(path: &Path, read: &[PathBuf]) -> Result<Self> {
         let refused =
             |why: &dyn std::fmt::Display| Error::failed(format!("{}: cannot be written: {why}", path.display()));
+        if read.iter().any(|read| is_same_file(read, path)) {
+            return Err(refused(&"it is read here too and would be lost, expected another name"));
+        }
         if path.is_dir() {
             return Err(refused(&"it is a directory, expected the path of a file"));
         }
@@ -88,6 +92,11 @@ impl Output {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Whether two paths lead to one file that exists, by whatever links.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
 fn pending<R>(change: impl FnOnce(&mut Vec<PathBuf>) -> R) -> R {

@@ -6,13 +6,27 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::trace::{OnProgress, Progress};
+use crate::error::Result;
+use crate::trace::{OnProgress, Progress, ReadOptions};
 
 /// Work shorter than this shows no bar.
 const QUIET: Duration = Duration::from_secs(1);
 
+/// Reads with a bar, which is gone afterwards.
+pub(super) fn shown<T>(mut options: ReadOptions, read: impl FnOnce(&ReadOptions) -> Result<T>) -> Result<T> {
+    let bar = bar();
+    if let Some((on_progress, _)) = &bar {
+        options.progress = Some(on_progress.clone());
+    }
+    let read = read(&options);
+    if let Some((_, bar)) = bar {
+        bar.finish_and_clear();
+    }
+    read
+}
+
 /// A callback for the readers, and the bar to clear when they are done.
-pub(super) fn bar() -> Option<(OnProgress, ProgressBar)> {
+fn bar() -> Option<(OnProgress, ProgressBar)> {
     if !std::io::stderr().is_terminal() {
         return None;
     }

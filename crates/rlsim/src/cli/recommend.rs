@@ -12,11 +12,11 @@ use super::sweep::{cores, unique};
 use super::words;
 use super::{inspect, output};
 use crate::error::{Error, Result};
-use crate::generate::units::Span;
+use crate::generate::units::{Span, parse_threads};
 use crate::recommend::promise::{Interval, parse_percentile, parse_share};
 use crate::recommend::{self, Promise, Task};
 use crate::sweep::Algorithm;
-use crate::trace::{Trace, TraceArgs};
+use crate::trace::{Answers, Trace, TraceArgs};
 use crate::{chart, inspect as inspection};
 
 /// Options of `recommend`.
@@ -35,7 +35,7 @@ pub struct RecommendArgs {
     #[arg(long, value_enum, value_name = "NAME", value_delimiter = ',')]
     pub algorithm: Vec<Algorithm>,
     /// The first part of the events to fit on; the rest checks the answer. 100% checks nothing
-    #[arg(long, value_name = "SHARE", value_parser = parse_share, default_value = "70%")]
+    #[arg(long, value_name = "SHARE", value_parser = parse_fit, default_value = "70%")]
     pub fit: u64,
     /// Column that holds the status of the answer, by name or number, to see whether the trace is already limited
     /// [default: found by its usual names]
@@ -46,7 +46,7 @@ pub struct RecommendArgs {
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub export: Vec<PathBuf>,
     /// Threads to use; the result does not depend on it [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_threads)]
     pub threads: Option<NonZeroUsize>,
 }
 
@@ -70,20 +70,29 @@ pub struct PromiseArgs {
     pub attack: Option<Interval>,
 }
 
+fn parse_fit(text: &str) -> std::result::Result<u64, String> {
+    match parse_share(text)? {
+        0 => Err("expected a part to fit on: more than 0%, such as 70%; 100% fits on the whole trace".into()),
+        share => Ok(share),
+    }
+}
+
 fn parse_quota(text: &str) -> std::result::Result<Quota, String> {
     text.parse().map_err(|error: ratelimit_core::PolicyError| format!("{error}; expected UNITS/WINDOW, such as 500/1s"))
 }
 
 /// Runs the command.
 pub(super) fn run(args: RecommendArgs, words: &[OsString]) -> Result<()> {
-    let files = Exports::open(&args.export, &[Kind::Toml, Kind::Svg, Kind::Json])?;
+    let files = Exports::open(&args.export, &[Kind::Toml, Kind::Svg, Kind::Json], &args.trace.trace)?;
     let service = args.promise.service_at_most.map(|quota| quota.window().get());
     let window_ns = service.or(args.window.map(|window| window.0)).unwrap_or(60_000_000_000);
     if window_ns == 0 {
         return Err(Error::usage("--window 0: expected at least 1 ns"));
     }
-    let (inputs, options) = args.trace.into_parts();
-    let trace = inspect::load(&inputs, options.clone())?;
+    let (inputs, mut options) = args.trace.into_parts();
+    let answers = Answers::from_arg(args.status_column.as_deref());
+    options.answers = answers.clone();
+    let trace = inspect::load(&inputs, options)?;
     for note in &trace.facts.notes {
         output::talk(&format!("note: {note}"));
     }
@@ -95,11 +104,14 @@ pub(super) fn run(args: RecommendArgs, words: &[OsString]) -> Result<()> {
         threads: args.threads.unwrap_or_else(cores),
         command: words::that_decide(words),
     };
-    let refused = inspection::refused(&inputs, &options, &trace, args.status_column.as_deref());
+    let refused = inspection::refused(&trace, &answers);
     let looked_at = inspection::inspect(&trace, window_ns, refused, Vec::new());
     let recommendation = recommend::recommend(&trace, &task, &looked_at)?;
     if !files.take_stdout() {
         output::print(&recommend::text(&recommendation))?;
+    }
+    if !files.has(&[Kind::Toml]) {
+        output::talk("note: --export limits.toml keeps the policy; rlsim compare --policies limits.toml replays it");
     }
     files.write(|kind| match kind {
         Kind::Toml => Ok(recommend::toml(&recommendation)),

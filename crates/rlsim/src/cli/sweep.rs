@@ -12,7 +12,7 @@ use super::words;
 use super::{inspect, output};
 use crate::chart;
 use crate::error::{Error, Result};
-use crate::generate::units::Span;
+use crate::generate::units::{Span, parse_threads};
 use crate::replay::By;
 use crate::sweep::{self, Algorithm, Amounts, Grid};
 use crate::trace::TraceArgs;
@@ -45,14 +45,14 @@ pub struct SweepArgs {
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub export: Vec<PathBuf>,
     /// Threads to use; the result does not depend on it [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_threads)]
     pub threads: Option<NonZeroUsize>,
 }
 
 /// Runs the command.
 pub(super) fn run(args: SweepArgs, words: &[OsString]) -> Result<()> {
     let grid = grid(&args)?;
-    let files = Exports::open(&args.export, &[Kind::Svg, Kind::Json, Kind::Csv])?;
+    let files = Exports::open(&args.export, &[Kind::Svg, Kind::Json, Kind::Csv], &args.trace.trace)?;
     let (inputs, options) = args.trace.into_parts();
     let trace = inspect::load(&inputs, options)?;
     for note in &trace.facts.notes {

@@ -11,8 +11,12 @@ use super::costs::Costs;
 use super::mix::{Component, Mix, Row};
 use super::pattern::{Pattern, Period, Poisson};
 use super::random::Draws;
-use super::units::{Rate, Span};
+use super::units::{Rate, Span, whole};
 use crate::error::{Error, Result};
+use crate::report::count;
+
+/// Clients that may have a weight of their own: 80 MB, in about a second.
+const MOST_ZIPF_CLIENTS: u32 = 10_000_000;
 
 /// Make a trace: traffic of a named pattern, as CSV on standard output
 #[derive(Debug, Clone, Args)]
@@ -44,7 +48,7 @@ pub struct GenerateArgs {
 #[derive(Debug, Clone, Args)]
 pub struct SourceArgs {
     /// Number of clients
-    #[arg(long, global = true, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, global = true, default_value_t = 1, value_parser = parse_clients)]
     pub clients: u32,
     /// Skew of the clients: client k sends in proportion to 1/k^S, such as 1 or 0.8 [default: equal shares]
     #[arg(long, global = true, value_name = "S")]
@@ -56,7 +60,7 @@ pub struct SourceArgs {
     #[arg(long, global = true, value_name = "RATE")]
     pub abuser: Option<Rate>,
     /// What client names start with
-    #[arg(long, global = true, default_value = "c")]
+    #[arg(long, global = true, default_value = "c", value_parser = parse_prefix)]
     pub prefix: String,
 }
 
@@ -98,6 +102,11 @@ impl GenerateArgs {
 
     fn sources(&self) -> Result<Vec<(Pattern, SourceArgs)>> {
         let added = self.add.iter().map(|text| {
+            if text.trim().is_empty() {
+                return Err(Error::usage(
+                    "in --add \"\": expected a pattern with its options, such as --add \"cron --burst 500 --clients 50\"",
+                ));
+            }
             let parsed = Added::try_parse_from(text.split_whitespace());
             let added = parsed.map_err(|error| Error::usage(format!("in --add \"{text}\": {}", brief(&error))))?;
             Ok((added.pattern, added.source))
@@ -157,6 +166,14 @@ impl SourceArgs {
                 "adversary sends single units, as often for each client: leave out --zipf and --cost",
             ));
         }
+        // By Zipf's law each client has a weight in memory, and by the law of the others none.
+        if self.zipf.is_some() && self.clients > MOST_ZIPF_CLIENTS {
+            return Err(Error::usage(format!(
+                "--clients {} with --zipf: expected at most {} clients; without --zipf there may be more",
+                self.clients,
+                count(MOST_ZIPF_CLIENTS.into())
+            )));
+        }
         Ok(())
     }
 
@@ -202,7 +219,12 @@ impl fmt::Display for SourceArgs {
         if let Some(rate) = self.abuser {
             write!(f, " --abuser {rate}")?;
         }
-        if self.prefix == "c" { Ok(()) } else { write!(f, " --prefix {}", self.prefix) }
+        match self.prefix.as_str() {
+            "c" => Ok(()),
+            // As a word of its own it would be taken for nothing, or for an option.
+            prefix if prefix.is_empty() || prefix.starts_with('-') => write!(f, " --prefix={prefix}"),
+            prefix => write!(f, " --prefix {prefix}"),
+        }
     }
 }
 
@@ -223,6 +245,20 @@ impl std::str::FromStr for Exponent {
         let thousandths = format!("{whole}{decimals:0<3}").parse().map_err(|_| wrong())?;
         if thousandths <= 10_000 { Ok(Exponent(thousandths)) } else { Err(wrong()) }
     }
+}
+
+fn parse_clients(text: &str) -> Result<u32, String> {
+    let number = whole(text, 1, u32::MAX.into())?;
+    u32::try_from(number).map_err(|error| error.to_string())
+}
+
+/// What needs no quotes in CSV, nor on a command line.
+fn parse_prefix(text: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_alphanumeric() || "-_.:/@+".contains(c);
+    if text.chars().all(plain) {
+        return Ok(text.to_owned());
+    }
+    Err("expected letters, digits and - _ . : / @ + only".into())
 }
 
 fn parse_start(text: &str) -> Result<Span, String> {

@@ -1,6 +1,7 @@
 //! Durations and rates as they are typed: `250ms`, `1h`, `50/s`, `100/1m`.
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::str::FromStr;
 
 const UNITS: [(&str, u64); 7] = [
@@ -43,6 +44,24 @@ impl fmt::Display for Span {
         let (name, nanos) = UNITS.iter().find(|(_, n)| self.0 != 0 && fits(*n)).unwrap_or(&("s", 1_000_000_000));
         write!(f, "{}{name}", self.0 / nanos)
     }
+}
+
+/// A whole number within bounds, as typed.
+///
+/// # Errors
+/// What was expected, for people.
+pub(crate) fn whole(text: &str, least: u64, most: u64) -> Result<u64, String> {
+    let number: Option<u64> = text.parse().ok();
+    number.filter(|number| (least..=most).contains(number)).ok_or_else(|| match most {
+        u64::MAX => format!("expected a whole number from {least} on"),
+        most => format!("expected a whole number from {least} to {most}"),
+    })
+}
+
+/// A number of threads, as typed.
+pub(crate) fn parse_threads(text: &str) -> Result<NonZeroUsize, String> {
+    let number: Option<NonZeroUsize> = text.parse().ok();
+    number.ok_or_else(|| "expected a whole number from 1 on; without the option all cores work".into())
 }
 
 /// A rate as an exact fraction: `events` every `per` nanoseconds. Both are at least one.

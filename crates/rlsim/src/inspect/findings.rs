@@ -3,11 +3,14 @@
 use serde::Serialize;
 
 use super::moment::moment;
-use super::{Inspection, percent};
+use super::{Inspection, counted, percent};
 use crate::report::{count, duration};
 
 const SECOND: u64 = 1_000_000_000;
 const DAY: u64 = 86_400 * SECOND;
+/// With fewer windows than this in the span there is no choosing a limit, and from here to `FEW_WINDOWS` with care.
+const FEWEST_WINDOWS: u64 = 3;
+const FEW_WINDOWS: u64 = 10;
 
 /// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -19,6 +22,17 @@ pub enum Severity {
     Warning,
     /// A limit chosen from this trace has no ground.
     Unfit,
+}
+
+impl Severity {
+    /// Its name in front of a finding.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Unfit => "unfit",
+        }
+    }
 }
 
 /// Something found, and what to do about it.
@@ -69,8 +83,12 @@ fn few_events(it: &Inspection) -> Option<Finding> {
     if events >= 100 {
         return None;
     }
-    let found = if events == 1 { "1 request".into() } else { format!("{} requests", count(events)) };
-    finding("few-events", Severity::Unfit, found, "too few to choose a limit from; take a longer trace")
+    finding(
+        "few-events",
+        Severity::Unfit,
+        counted(events, "request"),
+        "too few to choose a limit from; take a longer trace",
+    )
 }
 
 fn bad_rows(it: &Inspection) -> Option<Finding> {
@@ -78,10 +96,14 @@ fn bad_rows(it: &Inspection) -> Option<Finding> {
     if trace.bad == 0 {
         return None;
     }
-    let serious = u128::from(trace.bad) * 100 > u128::from(trace.rows);
+    let more_than_one_in = |part: u128| u128::from(trace.bad) * part > u128::from(trace.rows);
     finding(
         "bad-rows",
-        if serious { Severity::Warning } else { Severity::Note },
+        match () {
+            () if more_than_one_in(4) => Severity::Unfit,
+            () if more_than_one_in(100) => Severity::Warning,
+            () => Severity::Note,
+        },
         format!("{} of {} rows could not be read", count(trace.bad), count(trace.rows)),
         "read the first ones above; --format, --time-column and --log-format say how to read the input",
     )
@@ -116,7 +138,12 @@ fn concentrated_stamps(it: &Inspection) -> Option<Finding> {
         _ => format!("{} of the second", duration(odd.fullest * odd.part_ns)),
     };
     let place = if odd.used == 1 {
-        format!("99 % of the requests fall into {part}, in each of {} turns", count(odd.turns))
+        let turn = match odd.turn_ns {
+            3_600_000_000_000 => "hour",
+            60_000_000_000 => "minute",
+            _ => "second",
+        };
+        format!("99 % of the requests fall into {part}, in each of {} with any", counted(odd.turns, turn))
     } else {
         format!("99 % of the requests fall into {} of {} parts of each {}", odd.used, odd.parts, duration(odd.turn_ns))
     };
@@ -145,9 +172,9 @@ fn coarse_clock(it: &Inspection) -> Option<Finding> {
         if it.window_ns < shortest { Severity::Warning } else { Severity::Note },
         format!("the clock ticks every {}: what happened within a tick is unknown", duration(resolution)),
         format!(
-            "choose windows of {} or longer; bursts within a tick, at most {} units here, are an artefact",
+            "choose windows of {} or longer; bursts within a tick, at most {} here, are an artefact",
             duration(shortest),
-            count(it.stamps.most_on_one)
+            counted(it.stamps.most_on_one, "request")
         ),
     )
 }
@@ -186,19 +213,25 @@ fn many_on_one_stamp(it: &Inspection) -> Option<Finding> {
 }
 
 fn short(it: &Inspection) -> Option<Finding> {
-    if it.span_ns >= DAY {
-        return None;
-    }
-    let few_windows = it.span_ns / it.window_ns.max(1) < 10;
+    let windows = it.span_ns / it.window_ns.max(1);
+    let (severity, advice) = match windows {
+        0..FEWEST_WINDOWS => {
+            (Severity::Unfit, format!("fewer than three windows of {} show no demand in one", duration(it.window_ns)))
+        }
+        FEWEST_WINDOWS..FEW_WINDOWS => {
+            (Severity::Warning, format!("fewer than ten windows of {}", duration(it.window_ns)))
+        }
+        _ if it.span_ns < DAY - DAY / 100 => {
+            let advice = "less than a day: the busiest hour of the day or the week may be missing";
+            return finding("short", Severity::Note, format!("the trace spans {}", duration(it.span_ns)), advice);
+        }
+        _ => return None,
+    };
     finding(
         "short",
-        if few_windows { Severity::Warning } else { Severity::Note },
+        severity,
         format!("the trace spans {}", duration(it.span_ns)),
-        if few_windows {
-            format!("fewer than ten windows of {}: take a longer trace or a shorter window", duration(it.window_ns))
-        } else {
-            "less than a day: the busiest hour of the day or the week may be missing".into()
-        },
+        advice + ": take a longer trace or a shorter window",
     )
 }
 
@@ -258,12 +291,9 @@ fn out_of_order(it: &Inspection) -> Option<Finding> {
         "out-of-order",
         if serious { Severity::Warning } else { Severity::Note },
         format!(
-            "{} out of order, by up to {}; sorted now",
-            if trace.reordered == 1 {
-                "1 request was".into()
-            } else {
-                format!("{} requests were", count(trace.reordered))
-            },
+            "{} {} out of order, by up to {}; sorted now",
+            counted(trace.reordered, "request"),
+            if trace.reordered == 1 { "was" } else { "were" },
             duration(trace.largest_step_back_ns)
         ),
         if serious {

@@ -133,6 +133,11 @@ pub(crate) fn ratio(a: u128, b: u128) -> Option<f64> {
     (b > 0).then(|| a as f64 / b as f64)
 }
 
+/// A number of things for people: `1 client`, `12 345 clients`.
+pub(crate) fn counted(number: u64, thing: &str) -> String {
+    format!("{} {thing}{}", crate::report::count(number), if number == 1 { "" } else { "s" })
+}
+
 /// A share for people: `12.3 %`, and never 0 for what is more than nothing.
 pub(crate) fn percent(share: f64) -> String {
     let shown = match share * 100.0 {

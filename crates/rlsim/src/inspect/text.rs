@@ -3,14 +3,15 @@
 use std::fmt::Write as _;
 
 use super::moment::moment;
-use super::{Finding, Fitness, Inspection, Peak, Severity, percent};
+use super::{Fitness, Inspection, Peak, Severity, counted, percent};
 use crate::report::{count, duration, ratio};
+use crate::sim::table::capital;
 
 /// The inspection as plain text.
 pub fn text(it: &Inspection) -> String {
     let mut text = format!("{}\n", headline(it));
     for finding in &it.findings {
-        let _ = write!(text, "\n{}: {}\n  -> {}", mark(finding), finding.found, finding.advice);
+        let _ = write!(text, "\n{}: {}\n  -> {}", finding.severity.name(), finding.found, finding.advice);
     }
     if !it.findings.is_empty() {
         text.push('\n');
@@ -32,7 +33,13 @@ pub fn text(it: &Inspection) -> String {
 pub fn markdown(it: &Inspection) -> String {
     let mut text = format!("**{}**\n\n", escape(&headline(it)));
     for finding in &it.findings {
-        let _ = writeln!(text, "- {}: {}. {}.", mark(finding), escape(&finding.found), escape(&finding.advice));
+        let _ = writeln!(
+            text,
+            "- {}: {}. {}.",
+            finding.severity.name(),
+            escape(&finding.found),
+            escape(&capital(&finding.advice))
+        );
     }
     text.push_str("\n| | |\n| :--- | :--- |\n");
     for (name, value) in facts(it) {
@@ -55,9 +62,9 @@ pub fn markdown(it: &Inspection) -> String {
 fn headline(it: &Inspection) -> String {
     let trace = &it.meta.trace;
     let what = format!(
-        "{}: {} requests of {} over {}",
+        "{}: {} of {} over {}",
         trace.path.join(", "),
-        count(trace.events),
+        counted(trace.events, "request"),
         if trace.clients == 1 { "one client".into() } else { format!("{} clients", count(trace.clients)) },
         duration(it.span_ns)
     );
@@ -67,14 +74,6 @@ fn headline(it: &Inspection) -> String {
         Fitness::Fit => format!("{what}: fit for choosing a limit"),
         Fitness::Care => format!("{what}: usable for choosing a limit, with {warnings}"),
         Fitness::Unfit => format!("{what}: not fit for choosing a limit"),
-    }
-}
-
-fn mark(finding: &Finding) -> &'static str {
-    match finding.severity {
-        Severity::Note => "note",
-        Severity::Warning => "warning",
-        Severity::Unfit => "unfit",
     }
 }
 

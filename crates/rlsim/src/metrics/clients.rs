@@ -2,7 +2,7 @@
 
 use super::numbers::{Affected, ratio};
 use super::saturate;
-use crate::replay::{History, Outcome, Subject, Verdict};
+use crate::replay::{CostColumn, History, Outcome, Subject, Verdict};
 
 /// One client's share of a policy's decisions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -55,6 +55,21 @@ impl Sum {
         }
     }
 
+    /// Requests of one unit each.
+    fn add_units(&mut self, verdicts: &[Verdict]) {
+        let (mut allowed, mut denied) = (0_u64, 0_u64);
+        for verdict in verdicts {
+            allowed += u64::from(matches!(verdict, Verdict::Allowed { .. }));
+            denied += u64::from(matches!(verdict, Verdict::Denied { .. }));
+        }
+        let offered = verdicts.len() as u64;
+        self.allowed += allowed;
+        self.denied += denied;
+        self.never += offered - allowed - denied;
+        self.units_offered += u128::from(offered);
+        self.units_allowed += u128::from(allowed);
+    }
+
     fn tally(&self, client: u32) -> ClientTally {
         ClientTally {
             client,
@@ -84,7 +99,10 @@ impl Tallies {
         let mut sum = Sum::default();
         match history.subject {
             Subject::One(client) => {
-                history.iter().for_each(|outcome| sum.add(&outcome));
+                match history.cost {
+                    CostColumn::Unit => sum.add_units(history.verdict),
+                    CostColumn::Each(_) => history.iter().for_each(|outcome| sum.add(&outcome)),
+                }
                 sum.client = Some(client);
                 self.list.push(sum.tally(client));
             }

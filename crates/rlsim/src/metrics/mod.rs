@@ -17,10 +17,13 @@ mod envelope;
 mod excess;
 mod fairness;
 mod layout;
+mod memory;
 mod numbers;
 mod offered;
+mod online;
 mod peak;
 mod quality;
+mod queue;
 mod raster;
 mod retry;
 mod series;
@@ -31,14 +34,27 @@ mod trailing;
 pub use clients::ClientTally;
 pub use envelope::envelope_lengths;
 pub use layout::Layout;
+pub use memory::{Holding, Memory};
 pub use numbers::{
     Affected, Clients, Delay, Details, Identity, Instant, Peak, PolicyNumbers, Requests, Retry, Series, Trailing,
     Units, Waiting,
 };
 pub use offered::{Offered, OfferedMetrics};
+pub use online::OnlineMetrics;
 pub use raster::{MOST_ROWS, RasterRow, busiest};
 
 use crate::replay::History;
+
+/// How much is measured; each level holds those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Depth {
+    /// What the table shows: requests, units, clients, the peak and the longest wait.
+    Table,
+    /// Also what pictures show over time.
+    Pictures,
+    /// Every number of the report.
+    Everything,
+}
 
 /// What a metric needs to know of the policy and the trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +73,8 @@ pub struct Scope {
     pub clients: u64,
     /// Whether each client is limited on its own; otherwise all share one limit.
     pub by_client: bool,
+    /// How much is measured.
+    pub depth: Depth,
     /// Bins of the series and columns of the trailing line. The same for all policies of a report.
     pub layout: Layout,
     /// Lengths of the burst envelope in nanoseconds, rising; see [`envelope_lengths`]. Empty leaves out the envelope, which
@@ -95,11 +113,13 @@ pub struct Closing<'a> {
     pub log_units: Option<u64>,
     /// Bytes of state a client takes, `None` where the policy keeps none.
     pub state_bytes: Option<u64>,
+    /// What the states of all clients take at the peak, where it was measured.
+    pub memory: Option<Memory>,
     /// Client names by index, opaque bytes.
     pub names: &'a [Box<[u8]>],
 }
 
-/// The accumulator of one policy. Costs 64 bytes a client and 8 bytes for each delayed request.
+/// The accumulator of one policy. Costs 64 bytes a client and, where everything is measured, 8 bytes for each delayed request.
 #[derive(Debug)]
 pub struct PolicyMetrics {
     scope: Scope,
@@ -137,7 +157,7 @@ impl PolicyMetrics {
             instant: None,
             excess: excess::Excess::new(scope.start_ns, scope.end_ns),
             quality: quality::Quality::default(),
-            delays: delay::Delays::new(scope.end_ns),
+            delays: delay::Delays::new(scope.end_ns, scope.depth == Depth::Everything),
             promises: retry::Promises::default(),
             clients: clients::Tallies::new(scope.by_client, scope.clients),
             series: series::Bins::new(&scope.layout),
@@ -154,7 +174,9 @@ impl PolicyMetrics {
         let tally = self.clients.observe(history);
         self.counts.add(&tally);
         self.delays.observe(history);
-        self.series.observe(history);
+        if self.scope.depth >= Depth::Pictures {
+            self.series.observe(history);
+        }
         self.raster.observe(history);
         if self.scope.details() {
             self.promises.observe(history);
@@ -166,15 +188,21 @@ impl PolicyMetrics {
         if client.is_some() {
             self.clients.set_last_peak(peak);
         }
-        if let Some((limit, window)) = self.scope.quota() {
+        if let Some((limit, window)) = self.scope.quota().filter(|_| self.scope.depth == Depth::Everything) {
             self.quality.observe(history, limit, window);
             let found = peak::densest(&self.scratch, instant_ns(window), client);
             self.instant = peak::worse(self.instant, found);
         }
     }
 
-    /// One pass over the trailing window: its maximum, the time over the limit, the columns of the line.
+    /// One pass over the trailing window: its maximum, the time over the limit, the columns of the line. The maximum alone
+    /// takes less.
     fn observe_windows(&mut self, client: Option<u32>, total: u128) -> u64 {
+        if self.scope.depth == Depth::Table {
+            let best = self.scope.quota().and_then(|(_, window)| peak::densest(&self.scratch, window, client));
+            self.peak = peak::worse(self.peak, best);
+            return best.map_or(0, |window| saturate(window.units));
+        }
         let limit = self.scope.limit.map_or(u128::MAX, u128::from);
         let window = self.scope.shown_window();
         let mut best: Option<peak::Window> = None;
@@ -218,12 +246,15 @@ impl PolicyMetrics {
         let scope = self.scope;
         let quota = scope.quota();
         let counts = self.counts;
-        let over_limit_time = quota.map(|_| self.excess.share());
+        // A number that was not measured is none, as is one without meaning.
+        let full = quota.filter(|_| scope.depth == Depth::Everything);
+        let pictures = scope.depth >= Depth::Pictures;
+        let over_limit_time = full.map(|_| self.excess.share());
         let queued_at_end = self.delays.queued_at_end();
         let retry = scope.details().then(|| self.promises.finish());
         let tallies = self.clients.finish();
         let (limited, starved) = clients::limited_and_starved(&tallies);
-        let judged = |count: u64| quota.map(|_| count);
+        let judged = |count: u64| full.map(|_| count);
         PolicyNumbers {
             name: identity.name,
             policy: identity.policy,
@@ -239,7 +270,7 @@ impl PolicyMetrics {
             },
             units: Units { offered: saturate(counts.units_offered), allowed: saturate(counts.units_allowed) },
             peak: quota.map(|(limit, _)| peak::peak(self.peak, Some(limit), closing.names)),
-            instant: quota.map(|(limit, window)| peak::instant(self.instant, limit, instant_ns(window))),
+            instant: full.map(|(limit, window)| peak::instant(self.instant, limit, instant_ns(window))),
             over_limit_time,
             over_limit_accepts: judged(self.quality.over_limit_accepts),
             needless_denials: judged(self.quality.needless_denials),
@@ -250,11 +281,12 @@ impl PolicyMetrics {
             fairness: fairness::jain(&tallies),
             state_bytes: closing.state_bytes,
             envelope: self.envelope.finish(),
-            series: self.series.finish(),
+            series: pictures.then(|| self.series.finish()),
             waiting: Waiting { queued_at_end },
             retry,
             most_affected: clients::most_refused(&tallies, closing.names),
             largest_share: clients::largest_share(&tallies, counts.units_allowed),
+            memory: closing.memory,
             details: Details {
                 by_client: scope.by_client,
                 window_ns: scope.shown_window(),

@@ -1,6 +1,7 @@
 //! The numbers of one policy: one entry of the report's `policies`, key for key in the order they are written.
 
 use super::clients::ClientTally;
+use super::memory::Memory;
 use super::raster::RasterRow;
 use serde::Serialize;
 
@@ -58,8 +59,8 @@ pub struct PolicyNumbers {
     pub state_bytes: Option<u64>,
     /// Most units in any window of each length, as `[nanoseconds, units]`.
     pub envelope: Option<Vec<(u64, u64)>>,
-    /// Units over time.
-    pub series: Series,
+    /// Units over time; measured only for reports that show it.
+    pub series: Option<Series>,
     /// Requests still waiting when the trace ends.
     pub waiting: Waiting,
     /// What denials promise; measured only for reports that show it.
@@ -68,6 +69,8 @@ pub struct PolicyNumbers {
     pub most_affected: Option<Affected>,
     /// The largest share of the admitted units that one client got.
     pub largest_share: Option<f64>,
+    /// What the states of all clients take at the peak; measured only for reports that show it.
+    pub memory: Option<Memory>,
     /// What pictures and tables of clients need; not part of the JSON report.
     #[serde(skip)]
     pub details: Details,
@@ -124,12 +127,12 @@ pub struct Instant {
 /// Waiting of admitted requests in nanoseconds, by nearest rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Delay {
-    /// Median.
-    pub p50: u64,
-    /// 95th percentile.
-    pub p95: u64,
-    /// 99th percentile.
-    pub p99: u64,
+    /// Median; measured only where everything is.
+    pub p50: Option<u64>,
+    /// 95th percentile; measured only where everything is.
+    pub p95: Option<u64>,
+    /// 99th percentile; measured only where everything is.
+    pub p99: Option<u64>,
     /// Longest.
     pub max: u64,
 }
@@ -177,7 +180,7 @@ pub struct Clients {
 }
 
 /// Units over time in bins of equal width.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Series {
     /// The edge at which the first bin starts.
     pub start_ns: u64,
@@ -213,7 +216,7 @@ pub struct Details {
 }
 
 /// The units in the trailing window over time: smallest and largest in each column.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Trailing {
     /// Where the first column starts.
     pub start_ns: u64,

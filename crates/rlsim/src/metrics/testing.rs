@@ -53,6 +53,7 @@ pub(crate) fn report_in_parts(events: &[Event], policies: &[String], by_client: 
             end_ns: end,
             clients: u64::from(clients),
             by_client,
+            depth: crate::metrics::Depth::Everything,
             layout,
             envelope: envelope.clone(),
             raster: raster.clone(),
@@ -63,8 +64,12 @@ pub(crate) fn report_in_parts(events: &[Event], policies: &[String], by_client: 
         let log = quota.map(|quota| format!("sliding-log:{quota}").parse().expect("a policy"));
         let log_units =
             log.map(|log| accumulate(&log, &scope, events, 1).finish(identity.clone(), &Closing::default()));
-        let closing =
-            Closing { log_units: log_units.map(|log| log.units.allowed), state_bytes: Some(16), names: &names };
+        let closing = Closing {
+            log_units: log_units.map(|log| log.units.allowed),
+            state_bytes: Some(16),
+            memory: None,
+            names: &names,
+        };
         accumulate(policy, &scope, events, parts).finish(identity, &closing)
     };
     let numbers: Vec<PolicyNumbers> = policies.iter().map(numbers).collect();

@@ -45,15 +45,19 @@ fn fitted(task: &Task, part: &Part, largest_cost: u64, bursts: &Bursts, own: usi
     task.algorithms.iter().map(one).collect()
 }
 
-/// Checks what was fitted, and takes what was fitted on the whole trace where it does not hold.
+/// Checks what was fitted on the rest and on the whole trace, and takes what was fitted on the whole trace where the promise
+/// does not hold on both: a client may keep within its limit on either part, and not across the cut.
 fn answer(
     task: &Task,
     algorithm: Algorithm,
     (fitted, refitted): (Parameters, Parameters),
     parts: &Parts,
 ) -> Result<Answer> {
-    let check = parts.rest.as_ref().map(|rest| check::check(task, algorithm, fitted, &parts.fit, rest)).transpose()?;
-    let holds = check.is_none_or(|check| check.holds);
+    let on = |demand: &Demand, part: &Part| check::check(task, algorithm, fitted, demand, part);
+    let rest = parts.rest.as_ref();
+    let check = rest.map(|rest| on(&check::demand_of_the_rest(task, &parts.fit, rest), rest)).transpose()?;
+    let whole = rest.map(|_| on(&Demand::of(task.promise, &parts.whole, task.window_ns), &parts.whole)).transpose()?;
+    let holds = check.iter().chain(&whole).all(|check| check.holds);
     let parameters = if holds { fitted } else { refitted };
     Ok(Answer {
         algorithm: algorithm.name(),
@@ -65,6 +69,7 @@ fn answer(
         most_in_a_window: 0,
         measured: Measured::default(),
         refused_share: 0.0,
+        whole,
     })
 }
 

@@ -1,4 +1,4 @@
-//! Does what was fitted on the first part of a trace hold on the rest?
+//! Does what was fitted on the first part of a trace hold on the rest, and on all of it?
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use super::{Task, by, policy};
 use crate::error::Result;
 use crate::sweep::{Algorithm, measure};
 
-/// What a policy did on traffic that it was not fitted on.
+/// What a policy did on traffic that it was not, or not only, fitted on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Check {
     /// Whether the promise holds there.
@@ -29,20 +29,20 @@ pub struct Check {
     pub peak: u64,
 }
 
-/// Replays the rest alone, all clients fresh, and holds the promise against it.
-pub(super) fn check(task: &Task, algorithm: Algorithm, fitted: Parameters, fit: &Part, rest: &Part) -> Result<Check> {
+/// Replays a part alone, all clients fresh, and holds what the promise demands of it against it.
+pub(super) fn check(
+    task: &Task,
+    algorithm: Algorithm,
+    fitted: Parameters,
+    demand: &Demand,
+    part: &Part,
+) -> Result<Check> {
     let policies = [(policy(algorithm, fitted, task.window_ns)?, task.window_ns)];
-    let measured = measure(&rest.trace, by(task), &policies, (0, 0), task.threads);
+    let measured = measure(&part.trace, by(task), &policies, (0, 0), task.threads);
     let found = measured.first().copied().unwrap_or_default();
-    let demand = match task.promise {
-        Promise::KeepClientsBelow { millionths } => {
-            Demand::below(rest, peak_percentile(fit, millionths, task.window_ns), task.window_ns)
-        }
-        promise => Demand::of(promise, rest, task.window_ns),
-    };
-    let needs = clients(&rest.grouped).map(|client| exceeds(&client, algorithm, fitted, task.window_ns));
+    let needs = clients(&part.grouped).map(|client| exceeds(&client, algorithm, fitted, task.window_ns));
     let limited = demand.unmet(needs);
-    let counted = demand.kept.as_ref().map_or(rest.grouped.clients(), |kept| kept.iter().filter(|kept| **kept).count());
+    let counted = demand.kept.as_ref().map_or(part.grouped.clients(), |kept| kept.iter().filter(|kept| **kept).count());
     let (holds, limited, clients) = if let Promise::ServiceAtMost { units, .. } = task.promise {
         (found.peak <= units, found.limited, found.clients)
     } else {
@@ -57,4 +57,14 @@ pub(super) fn check(task: &Task, algorithm: Algorithm, fitted: Parameters, fit: 
         refused: found.refused(),
         peak: found.peak,
     })
+}
+
+/// What the promise demands of the rest: a percentile of clients is the one of the part that was fitted on.
+pub(super) fn demand_of_the_rest(task: &Task, fit: &Part, rest: &Part) -> Demand {
+    match task.promise {
+        Promise::KeepClientsBelow { millionths } => {
+            Demand::below(rest, peak_percentile(fit, millionths, task.window_ns), task.window_ns)
+        }
+        promise => Demand::of(promise, rest, task.window_ns),
+    }
 }

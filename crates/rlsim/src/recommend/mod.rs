@@ -27,7 +27,7 @@ use ratelimit_core::Policy;
 pub use burstiness::{Burstiness, burstiness};
 pub use check::Check;
 pub use fit::Parameters;
-pub(crate) use output::sentences;
+pub(crate) use output::{is_unconfirmed, sentences};
 pub use output::{json, text, toml};
 pub use promise::Promise;
 pub(crate) use promise::share;
@@ -96,6 +96,7 @@ pub fn recommend(trace: &Trace, task: &Task, inspection: &Inspection) -> Result<
         levels: levels::levels(trace, task, &parts.whole, &answers[recommended], &bursts)?,
         curve: levels::curve(task, &parts.whole, bursts),
         warnings: warnings::warnings(task, inspection, &parts.whole, parts.rest.as_ref()),
+        nameless: trace.names.iter().all(|name| name.is_empty()),
         answers,
         recommended,
     })

@@ -2,11 +2,14 @@
 
 use std::fmt::Write as _;
 
+use ratelimit_core::{Policy, Quota, Rule};
+
 use super::{Answer, Check, Promise, Recommendation, share};
 use crate::error::{Error, Result};
 use crate::inspect::text::aligned;
-use crate::inspect::{Severity, moment, percent};
+use crate::inspect::{counted, moment, percent};
 use crate::report::{count, duration, shell};
+use crate::sim::table::capital;
 
 /// The recommendation as plain text.
 pub fn text(it: &Recommendation) -> String {
@@ -15,12 +18,20 @@ pub fn text(it: &Recommendation) -> String {
         let _ = writeln!(text, "{sentence}");
     }
     let _ = writeln!(text, "\n{}", aligned(&answers(it)).trim_end());
+    let _ = writeln!(
+        text,
+        "(* recommended; most seen, most ever: units of {} in any {}, here and under the worst traffic)",
+        if it.by == "global" || it.nameless { "all together" } else { "one client" },
+        duration(it.window_ns)
+    );
     if !it.levels.is_empty() {
         let _ = writeln!(text, "\n{}", aligned(&levels(it)).trim_end());
+        if let Some(why) = knees(it) {
+            let _ = writeln!(text, "({why})");
+        }
     }
     for finding in &it.warnings {
-        let mark = if finding.severity >= Severity::Warning { "warning" } else { "note" };
-        let _ = write!(text, "\n{mark}: {}\n  -> {}", finding.found, finding.advice);
+        let _ = write!(text, "\n{}: {}\n  -> {}", finding.severity.name(), finding.found, finding.advice);
     }
     let _ = write!(text, "{}\n{}", if it.warnings.is_empty() { "" } else { "\n" }, table(it));
     text
@@ -35,8 +46,17 @@ pub fn toml(it: &Recommendation) -> String {
     if !it.meta.command.is_empty() {
         let _ = writeln!(text, "# made by: {}", one_line(&shell(&it.meta.command)));
     }
+    for finding in &it.warnings {
+        let _ = writeln!(
+            text,
+            "# {}: {}; {}",
+            finding.severity.name(),
+            one_line(&finding.found),
+            one_line(&finding.advice)
+        );
+    }
     if it.by == "global" {
-        let _ = writeln!(text, "# one limit for all clients together: compare it with --by global");
+        text.push_str("by = \"global\" # one limit for all clients together\n\n");
     }
     text + &table(it)
 }
@@ -58,99 +78,143 @@ pub fn json(it: &Recommendation) -> Result<String> {
     Ok(text)
 }
 
-/// What is recommended and why it may be trusted, a sentence each.
+/// What is recommended and why it may be trusted, a sentence each. What speaks against it comes first.
 pub(crate) fn sentences(it: &Recommendation) -> Vec<String> {
     let Some(answer) = it.answers.get(it.recommended) else { return Vec::new() };
-    let whose = if it.by == "global" { "all clients together" } else { "each client" };
-    let mut sentences = vec![
-        format!("Recommended for {whose}: {}", answer.policy),
-        format!("The promise: {}.", it.promise.words()),
-        format!("{}.", fitted(it, answer)),
-    ];
-    let found = &answer.measured;
+    let attack = matches!(it.promise, Promise::Attack { .. }).then(|| attack(answer));
+    let mut sentences = Vec::new();
+    if let Some((sentence, false)) = &attack {
+        sentences.push(format!("This limit does not keep the attack out: {sentence}"));
+    }
+    sentences.push(format!("Recommended for {}: {}", whose(it), answer.policy));
+    sentences.push(promise(it));
+    if let Some((sentence, true)) = &attack {
+        sentences.push(capital(sentence));
+    }
+    sentences.push(format!("{}.", fitted(it, answer)));
+    sentences.push(on_the_whole(it, answer));
     sentences.push(format!(
-        "On the whole trace it refuses {} of the requests ({} of {}) and limits {} of {} clients.",
+        "Whatever comes, {} gets at most {} through in any {}; here it was {}.",
+        if it.by == "global" || it.nameless { "the service" } else { "a client" },
+        counted(answer.most_in_a_window, "unit"),
+        duration(it.window_ns),
+        count(answer.measured.peak)
+    ));
+    sentences
+}
+
+/// Whether nothing unseen confirms what is recommended.
+pub(crate) fn is_unconfirmed(it: &Recommendation) -> bool {
+    it.answers.get(it.recommended).is_some_and(|answer| !answer.is_confirmed())
+}
+
+fn whose(it: &Recommendation) -> &'static str {
+    match (it.by, it.nameless) {
+        ("global", _) => "all clients together",
+        (_, true) => "all requests together, as the trace names no clients",
+        _ => "each client",
+    }
+}
+
+fn promise(it: &Recommendation) -> String {
+    let nothing = match it.promise {
+        Promise::LimitedClients { millionths } => millionths < 1_000_000,
+        Promise::KeepClientsBelow { .. } => true,
+        Promise::ServiceAtMost { .. } | Promise::Attack { .. } => false,
+    };
+    // Of a single client no share can be limited.
+    if it.nameless && nothing {
+        return "The promise: no request is ever refused.".into();
+    }
+    format!("The promise: {}.", it.promise.words())
+}
+
+fn on_the_whole(it: &Recommendation, answer: &Answer) -> String {
+    let found = &answer.measured;
+    let refused = format!(
+        "On the whole trace it refuses {} of the requests ({} of {})",
         percent(answer.refused_share),
         count(found.refused()),
-        count(found.offered),
-        count(found.limited),
-        count(found.clients)
-    ));
-    sentences.push(format!(
-        "Whatever comes, {} gets at most {} units through in any {}; here it was {}.",
-        if it.by == "global" { "the service" } else { "a client" },
-        count(answer.most_in_a_window),
-        duration(it.window_ns),
-        count(found.peak)
-    ));
-    if let Promise::Attack { .. } = it.promise {
-        sentences.push(attack(answer));
+        count(found.offered)
+    );
+    if it.nameless {
+        return refused + ".";
     }
-    sentences
+    format!("{refused} and limits {} of {}.", count(found.limited), counted(found.clients, "client"))
 }
 
 /// How it was found, and whether it holds on what it was not fitted on.
 fn fitted(it: &Recommendation, answer: &Answer) -> String {
     let size = |extent: &super::Extent| {
-        let clients =
-            if extent.clients == 1 { "1 client".into() } else { format!("{} clients", count(extent.clients)) };
-        format!("{} requests, {clients}, {}", count(extent.requests), duration(extent.span_ns))
+        let clients = if it.nameless { String::new() } else { counted(extent.clients, "client") + ", " };
+        format!("{}, {clients}{}", counted(extent.requests, "request"), duration(extent.span_ns))
     };
     let first = size(&it.split.fit);
-    match (&answer.check, &it.split.rest, it.split.at_ns) {
-        (Some(check), Some(rest), Some(at)) if check.holds => {
-            format!(
-                "Fitted on the part before {} ({first}), it holds on the rest ({}): {}",
-                moment(at),
-                size(rest),
-                outcome(it, check)
-            )
-        }
-        (Some(check), Some(rest), Some(at)) => format!(
-            "Fitted on the whole trace, and confirmed by nothing unseen: the fit to the part before {} ({first}), {}, does not \
-             hold on the rest ({}): {}",
-            moment(at),
-            answer.fitted,
-            size(rest),
+    let (Some(check), Some(whole), Some(rest), Some(at)) =
+        (&answer.check, &answer.whole, &it.split.rest, it.split.at_ns)
+    else {
+        return format!("Fitted on the whole trace ({first}), and confirmed by nothing unseen");
+    };
+    let (at, rest) = (moment(at), size(rest));
+    if check.holds && whole.holds {
+        return format!(
+            "Fitted on the part before {at} ({first}), {} on the rest ({rest}): {}",
+            holds(it),
             outcome(it, check)
-        ),
-        _ => format!("Fitted on the whole trace ({first}), and confirmed by nothing unseen"),
+        );
     }
+    let why = if check.holds {
+        format!("holds on the rest ({rest}), but not on the whole trace: {}", outcome(it, whole))
+    } else {
+        format!("does not hold on the rest ({rest}): {}", outcome(it, check))
+    };
+    format!(
+        "Fitted on the whole trace, and confirmed by nothing unseen: the fit to the part before {at} ({first}), {}, {why}",
+        answer.fitted
+    )
+}
+
+/// What of the promise a rest without the attack can confirm.
+fn holds(it: &Recommendation) -> &'static str {
+    if matches!(it.promise, Promise::Attack { .. }) { "it keeps what is no attack" } else { "it holds" }
 }
 
 fn outcome(it: &Recommendation, check: &Check) -> String {
     if it.by == "global" {
         return format!(
-            "at most {} units in a window, {} of {} requests refused",
-            count(check.peak),
+            "at most {} in a window, {} of {} refused",
+            counted(check.peak, "unit"),
             count(check.refused),
-            count(check.offered)
+            counted(check.offered, "request")
         );
     }
+    if it.nameless {
+        return format!("{} of {} refused", count(check.refused), counted(check.offered, "request"));
+    }
     format!(
-        "{} of {} clients limited, {} allowed",
+        "{} of {} limited, {} allowed",
         count(check.limited),
-        count(check.clients),
+        counted(check.clients, "client"),
         if check.may_be_limited == 0 { "none".into() } else { count(check.may_be_limited) }
     )
 }
 
-fn attack(answer: &Answer) -> String {
+/// What becomes of the attack, and whether most of it is kept out.
+fn attack(answer: &Answer) -> (String, bool) {
     let found = &answer.measured;
     let outside = found.refused() - found.inside_refused;
-    let verdict = if found.inside_refused.saturating_mul(2) < found.inside {
-        " Most of the attack looks like normal traffic to a limit on each client: it takes another defence."
-    } else {
-        ""
-    };
-    format!(
-        "Of the {} requests in the interval of the attack it refuses {} ({}); of the {} others {}.{verdict}",
-        count(found.inside),
+    let kept_out = found.inside_refused.saturating_mul(2) >= found.inside;
+    let verdict =
+        if kept_out { "" } else { " It looks like normal traffic to such a limit, and takes another defence." };
+    let sentence = format!(
+        "of the {} in the interval of the attack it refuses {} ({}); of the {} others {}.{verdict}",
+        counted(found.inside, "request"),
         count(found.inside_refused),
         percent(crate::inspect::ratio(found.inside_refused.into(), found.inside.into()).unwrap_or(0.0)),
         count(found.offered - found.inside),
         if outside == 0 { "none".to_owned() } else { count(outside) }
-    )
+    );
+    (sentence, kept_out)
 }
 
 fn answers(it: &Recommendation) -> Vec<Vec<String>> {
@@ -159,10 +223,13 @@ fn answers(it: &Recommendation) -> Vec<Vec<String>> {
     ];
     for (i, answer) in it.answers.iter().enumerate() {
         let found = &answer.measured;
-        let rest = match answer.check {
-            None => "-".to_owned(),
-            Some(check) if check.holds => "holds".to_owned(),
-            Some(check) => format!("fails ({} of {})", check.limited, check.clients),
+        let rest = match (answer.check, answer.whole) {
+            (Some(rest), Some(whole)) if rest.holds && !whole.holds => {
+                format!("fails on all ({} of {})", whole.limited, whole.clients)
+            }
+            (Some(rest), _) if rest.holds => "holds".to_owned(),
+            (Some(rest), _) => format!("fails ({} of {})", rest.limited, rest.clients),
+            (None, _) => "-".to_owned(),
         };
         rows.push(vec![
             format!("{}{}", answer.policy, if i == it.recommended { " *" } else { "" }),
@@ -177,13 +244,16 @@ fn answers(it: &Recommendation) -> Vec<Vec<String>> {
     rows
 }
 
+/// One row a policy: shares of clients that need the same stand in one row.
 fn levels(it: &Recommendation) -> Vec<Vec<String>> {
     let mut rows =
         vec![["clients kept", "policy", "refused", "limited", "most seen", "most ever"].map(str::to_owned).to_vec()];
-    for level in &it.levels {
+    for same in it.levels.chunk_by(|a, b| a.policy == b.policy) {
+        let (Some(first), Some(level)) = (same.first(), same.last()) else { continue };
         let found = &level.measured;
+        let kept = share(level.kept_millionths);
         rows.push(vec![
-            share(level.kept_millionths),
+            if same.len() == 1 { kept } else { format!("{} to {kept}", share(first.kept_millionths)) },
             level.policy.clone(),
             percent(crate::inspect::ratio(found.refused().into(), found.offered.into()).unwrap_or(0.0)),
             format!("{} of {}", found.limited, found.clients),
@@ -192,6 +262,20 @@ fn levels(it: &Recommendation) -> Vec<Vec<String>> {
         ]);
     }
     rows
+}
+
+/// Why a row may keep more clients at a lower rate: each has two numbers, and only together they are a price.
+fn knees(it: &Recommendation) -> Option<&'static str> {
+    let limits: Option<Vec<u64>> = it.levels.iter().map(|level| rate(&level.policy)).collect();
+    limits.filter(|limits| !limits.is_sorted()).map(|_| {
+        "each row is the knee of its own curve of rates and bursts: a lower rate comes with a larger burst; most ever is \
+         the price of both"
+    })
+}
+
+fn rate(policy: &str) -> Option<u64> {
+    let policy: Policy = policy.parse().ok()?;
+    policy.rules().first().and_then(Rule::quota).map(Quota::limit)
 }
 
 fn one_line(text: &str) -> String {

@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::generate::units::Span;
-use crate::inspect::percent;
-use crate::report::{count, duration};
+use crate::inspect::{counted, percent};
+use crate::report::duration;
 
 const MILLION: u64 = 1_000_000;
 
@@ -51,7 +51,7 @@ impl Promise {
                 format!("no client up to the {} percentile of the largest demands is ever refused", ordinal(millionths))
             }
             Promise::ServiceAtMost { units, window_ns } => {
-                format!("the service never sees more than {} units in any {}", count(units), duration(window_ns))
+                format!("the service never sees more than {} in any {}", counted(units, "unit"), duration(window_ns))
             }
             Promise::Attack { from_ns, until_ns } => format!(
                 "the attack from {} to {} is rejected, and nothing else",
@@ -74,7 +74,7 @@ pub(crate) fn share(millionths: u64) -> String {
 }
 
 /// `99.9th`.
-fn ordinal(millionths: u64) -> String {
+pub(super) fn ordinal(millionths: u64) -> String {
     format!("{}th", share(millionths).trim_end_matches(" %"))
 }
 
@@ -120,7 +120,8 @@ impl std::str::FromStr for Interval {
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let interval = Interval(text.to_owned());
-        interval.instants(0).map_err(|error| error.to_string())?;
+        // clap names the option itself.
+        interval.instants(0).map_err(|error| error.to_string().trim_start_matches("--attack: ").to_owned())?;
         Ok(interval)
     }
 }

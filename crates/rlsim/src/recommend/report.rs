@@ -35,6 +35,9 @@ pub struct Recommendation {
     pub curve: Curve,
     /// What speaks against trusting the trace.
     pub warnings: Vec<Finding>,
+    /// Whether the trace names no clients, so that all of its requests count as those of one.
+    #[serde(skip)]
+    pub(super) nameless: bool,
 }
 
 /// Where the numbers come from.
@@ -75,7 +78,8 @@ pub struct Extent {
 pub struct Answer {
     /// The algorithm.
     pub algorithm: &'static str,
-    /// The policy that is advised: the fitted one where it holds on the rest, else the one fitted on the whole trace.
+    /// The policy that is advised: the fitted one where it holds on the rest and on the whole trace, else the one fitted on
+    /// the whole trace.
     pub policy: String,
     /// Its parameters.
     #[serde(flatten)]
@@ -95,6 +99,17 @@ pub struct Answer {
     pub measured: Measured,
     /// Requests refused / requests offered, on the whole trace.
     pub refused_share: f64,
+    /// What the fitted policy did on the whole trace (without an attack), which is the promise itself; `None` where all of
+    /// it was fitted on.
+    pub whole: Option<Check>,
+}
+
+impl Answer {
+    /// Whether the advised policy is the one that was fitted on the first part, and keeps the promise on the rest and on
+    /// the whole trace. Otherwise nothing unseen confirms it.
+    pub fn is_confirmed(&self) -> bool {
+        self.check.zip(self.whole).is_some_and(|(rest, whole)| rest.holds && whole.holds)
+    }
 }
 
 /// One share of clients kept, and its price.

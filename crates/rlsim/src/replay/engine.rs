@@ -4,8 +4,9 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ratelimit_core::{Algorithm, Decision, Nanos, Policy, Rule, Unlimited};
+use ratelimit_core::{Algorithm, Decision, Nanos, Policy};
 
+use super::dispatch::with_algorithm;
 use super::{CostColumn, Grouped, History, Subject, Verdict};
 use crate::trace::{Costs, Trace};
 
@@ -146,15 +147,7 @@ fn decide_subjects<O: Observer>(
     subjects: Range<usize>,
     observer: O,
 ) -> Replayed<O> {
-    match policy.rules() {
-        [Rule::Unlimited] => walk(&Unlimited, events, subjects, observer),
-        [Rule::FixedWindow(algorithm)] => walk(algorithm, events, subjects, observer),
-        [Rule::SlidingLog(algorithm)] => walk(algorithm, events, subjects, observer),
-        [Rule::SlidingCounter(algorithm)] => walk(algorithm, events, subjects, observer),
-        [Rule::TokenBucket(algorithm)] => walk(algorithm, events, subjects, observer),
-        [Rule::LeakyBucket(algorithm)] => walk(algorithm, events, subjects, observer),
-        _ => walk(policy, events, subjects, observer),
-    }
+    with_algorithm!(policy, |algorithm| walk(algorithm, events, subjects, observer))
 }
 
 fn walk<A: Algorithm, O: Observer>(
@@ -205,7 +198,7 @@ pub(super) fn verdict(decision: Decision) -> Verdict {
 mod tests {
     use std::time::Duration;
 
-    use ratelimit_core::{FixedWindow, SlidingLog};
+    use ratelimit_core::{FixedWindow, Rule, SlidingLog};
 
     use super::*;
     use crate::trace::Facts;

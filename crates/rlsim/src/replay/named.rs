@@ -91,7 +91,7 @@ fn mistake(text: &str, offset: usize, error: PolicyError) -> Error {
     let place = offset + error.position();
     // The caret stands under a character, not a byte.
     let column = text.get(..place).map_or(place, |before| before.chars().count());
-    Error::usage(format!("policy text, {}\n  {text}\n  {:>width$}", error.expected(), "^", width = column + 1))
+    Error::usage(format!("{}\n  {text}\n  {:>width$}", error.expected(), "^", width = column + 1))
 }
 
 /// Gives each policy without a name its algorithm's, numbered when repeated.

@@ -93,6 +93,11 @@ impl Assertion {
         Ok(Assertion { text: text.trim().to_string(), policy, key: key.to_string(), operator, expected })
     }
 
+    /// The number's key, without the policy; those of the trace begin with `meta.trace.` no more.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
     /// Checks the condition.
     ///
     /// # Errors

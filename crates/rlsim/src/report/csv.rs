@@ -8,7 +8,7 @@ use crate::metrics::PolicyNumbers;
 type Fill = fn(&PolicyNumbers) -> String;
 
 /// All scalar keys of the report. What has no meaning for a policy is empty.
-const COLUMNS: [(&str, Fill); 43] = [
+const COLUMNS: [(&str, Fill); 46] = [
     ("name", |p| p.name.clone()),
     ("policy", |p| p.policy.clone()),
     ("algorithm", |p| p.algorithm.clone()),
@@ -34,9 +34,9 @@ const COLUMNS: [(&str, Fill); 43] = [
     ("needless_denials", |p| cell(p.needless_denials)),
     ("contested", |p| cell(p.contested)),
     ("efficiency", |p| cell(p.efficiency)),
-    ("delay_ns.p50", |p| cell(p.delay_ns.map(|delay| delay.p50))),
-    ("delay_ns.p95", |p| cell(p.delay_ns.map(|delay| delay.p95))),
-    ("delay_ns.p99", |p| cell(p.delay_ns.map(|delay| delay.p99))),
+    ("delay_ns.p50", |p| cell(p.delay_ns.and_then(|delay| delay.p50))),
+    ("delay_ns.p95", |p| cell(p.delay_ns.and_then(|delay| delay.p95))),
+    ("delay_ns.p99", |p| cell(p.delay_ns.and_then(|delay| delay.p99))),
     ("delay_ns.max", |p| cell(p.delay_ns.map(|delay| delay.max))),
     ("clients.total", |p| p.clients.total.to_string()),
     ("clients.limited", |p| p.clients.limited.to_string()),
@@ -52,6 +52,9 @@ const COLUMNS: [(&str, Fill); 43] = [
     ("most_affected.offered", |p| cell(p.most_affected.as_ref().map(|affected| affected.offered))),
     ("most_affected.rejected", |p| cell(p.most_affected.as_ref().map(|affected| affected.rejected))),
     ("largest_share", |p| cell(p.largest_share)),
+    ("memory.peak_bytes", |p| cell(p.memory.map(|memory| memory.peak_bytes))),
+    ("memory.states", |p| cell(p.memory.map(|memory| memory.states))),
+    ("memory.at_ns", |p| cell(p.memory.map(|memory| memory.at_ns))),
 ];
 
 /// Keys of a policy's entry that are numbers.

@@ -16,7 +16,7 @@ pub(super) struct Definition {
 }
 
 /// All numbers shown in the page, in the order in which they answer: what passed, how hard, how well, at what price.
-pub(super) const DEFINITIONS: [Definition; 20] = [
+pub(super) const DEFINITIONS: [Definition; 21] = [
     Definition {
         key: "requests.allowed",
         name: "allowed",
@@ -95,11 +95,15 @@ pub(super) const DEFINITIONS: [Definition; 20] = [
                   Percentiles by nearest rank over all admitted requests.",
         value: |p| {
             let delay = p.delay_ns?;
-            let part = |ns: u64| if ns == 0 { "0".to_string() } else { duration(ns) };
+            let part = |ns: Option<u64>| match ns {
+                None => "-".to_string(),
+                Some(0) => "0".to_string(),
+                Some(ns) => duration(ns),
+            };
             Some(if delay.max == 0 {
                 "0".into()
             } else {
-                format!("{} / {} / {}", part(delay.p50), part(delay.p99), part(delay.max))
+                format!("{} / {} / {}", part(delay.p50), part(delay.p99), part(Some(delay.max)))
             })
         },
     },
@@ -162,6 +166,18 @@ pub(super) const DEFINITIONS: [Definition; 20] = [
         name: "bytes a client",
         meaning: "The most memory that the state of one client took.",
         value: |p| p.state_bytes.map(count),
+    },
+    Definition {
+        key: "memory",
+        name: "bytes at the peak",
+        meaning: "The most memory that the states of all clients took at one moment. A state counts from the request that first \
+                  uses it until it is fresh again and may be forgotten: what a store that keeps them all must have room for, \
+                  its own bookkeeping and the clients' names apart.",
+        value: |p| {
+            let memory = p.memory?;
+            let states = if memory.states == 1 { "state" } else { "states" };
+            Some(format!("{} in {} {states}", count(memory.peak_bytes), count(memory.states)))
+        },
     },
 ];
 

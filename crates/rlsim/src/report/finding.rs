@@ -1,7 +1,8 @@
 //! The finding: what a comparison shows, in a sentence.
 
+use super::Report;
 use super::format::{count, duration, policy_title, quota, ratio};
-use crate::metrics::PolicyNumbers;
+use crate::metrics::{ClientTally, PolicyNumbers};
 use std::cmp::Ordering;
 
 /// The finding as a title: the policy that let most through at once, against its own limit.
@@ -120,6 +121,14 @@ fn strictest<'a>(policies: &'a [PolicyNumbers], worst: &PolicyNumbers) -> Option
         .filter(|policy| policy.limit == worst.limit && policy.window_ns == worst.window_ns)
         .filter(|policy| policy.peak.as_ref().zip(policy.limit).is_some_and(|(peak, limit)| peak.units <= limit))
         .min_by_key(|policy| (policy.algorithm != "sliding-log", policy.requests.denied))
+}
+
+/// The client of which a policy refused most, or else the one that asked most: an index into the report's names, the first
+/// of equals.
+pub fn hardest_hit(report: &Report) -> Option<u32> {
+    let tallies = report.policies.iter().flat_map(|policy| &policy.details.clients);
+    let rank = |tally: &&ClientTally| (tally.denied + tally.never, tally.offered(), std::cmp::Reverse(tally.client));
+    tallies.filter(|tally| tally.offered() > 0).max_by_key(rank).map(|tally| tally.client)
 }
 
 fn rejected(policy: &PolicyNumbers) -> String {

@@ -97,10 +97,15 @@ pub fn quota(limit: u64, window_ns: u64) -> String {
 
 /// A policy's name as a heading: `fixed-window` is `Fixed window`; a name somebody chose stays as it is.
 pub fn policy_title(policy: &PolicyNumbers) -> String {
-    if !policy.name.starts_with(&policy.algorithm) {
-        return policy.name.clone();
+    name_title(&policy.name, &policy.algorithm)
+}
+
+/// The name of a policy of an algorithm as a heading.
+pub fn name_title(name: &str, algorithm: &str) -> String {
+    if !name.starts_with(algorithm) {
+        return name.to_owned();
     }
-    let words = policy.name.replace('-', " ");
+    let words = name.replace('-', " ");
     let mut letters = words.chars();
     letters.next().map_or(words.clone(), |first| first.to_uppercase().chain(letters).collect())
 }

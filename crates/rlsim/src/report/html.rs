@@ -30,7 +30,7 @@ pub fn html(report: &Report, charts: &[String]) -> String {
     numbers(&mut page, report);
     page.push_str("<h2 id=\"charts\">Charts</h2>\n");
     for chart in charts {
-        let _ = writeln!(page, "<figure>\n{chart}</figure>");
+        let _ = writeln!(page, "<figure>\n{chart}{}</figure>", in_words(chart));
     }
     clients(&mut page, report);
     definitions(&mut page);
@@ -53,6 +53,22 @@ fn origin(report: &Report) -> String {
         duration(trace.end_ns - trace.start_ns.min(trace.end_ns)),
         trace.path.join(", ")
     )
+}
+
+/// What a chart shows in words, a line a row, for those who do not see it or want its numbers: its own description.
+fn in_words(chart: &str) -> String {
+    // The description is text of an SVG, which is text of a page as well.
+    let words = chart.split_once("<desc").and_then(|(_, rest)| rest.split_once('>'));
+    let Some((words, _)) = words.and_then(|(_, rest)| rest.split_once("</desc>")) else { return String::new() };
+    let mut table = String::from("<details><summary>The same in words</summary>\n<div class=\"scroll\"><table>\n");
+    for line in words.lines() {
+        let _ = match line.split_once(": ") {
+            Some((subject, rest)) => writeln!(table, "<tr><th>{subject}</th><td class=\"words\">{rest}</td></tr>"),
+            None => writeln!(table, "<tr><td class=\"words\" colspan=\"2\">{line}</td></tr>"),
+        };
+    }
+    table.push_str("</table></div></details>\n");
+    table
 }
 
 /// What weakens the numbers.

@@ -12,8 +12,8 @@ mod table;
 
 pub use assertion::Assertion;
 pub use csv::csv;
-pub use finding::{finding, headline};
-pub use format::{count, duration, policy_title, quota, ratio, shell, short_count};
+pub use finding::{finding, hardest_hit, headline};
+pub use format::{count, duration, name_title, policy_title, quota, ratio, shell, short_count};
 pub use html::html;
 pub use json::json;
 pub use markdown::markdown;

@@ -123,7 +123,8 @@ fn layer(path: &str, rule: Rule, config: &Config) -> Result<(RateLimitLayer, Opt
 fn shared(limit: Limit, path: &str, rule: Rule, config: &Config) -> Result<(Limit, Option<Arc<Source>>)> {
     let Some(url) = &config.redis else { return Ok((limit, None)) };
     let source = Arc::new(Source::default());
-    let backend = super::shared::Noted::connect(url, path, &rule.into(), Arc::clone(&source))?;
+    let backend =
+        super::shared::Noted::connect(url, path, &rule.into(), Arc::clone(&source), Arc::clone(&config.clock))?;
     Ok((limit.on(backend), Some(source)))
 }
 

@@ -24,6 +24,7 @@ use crate::chart;
 use crate::compare::Comparison;
 use crate::error::{Error, Result};
 use crate::generate::GenerateArgs;
+use crate::metrics::Depth;
 use crate::replay::{By, NamedPolicy, default_policies};
 use crate::report;
 use crate::trace::{self, Input, ReadOptions};
@@ -126,8 +127,8 @@ fn compare(asked: &Asked, upload: Option<&[u8]>) -> Result<String> {
     let mut trace = loaded.map_err(|error| anonymous(&error, file.path()))?;
     trace.facts.paths = vec![path];
     let command = vec!["rlsim".to_owned(), "serve".to_owned()];
-    let report =
-        Comparison { policies, by: By::Client, threads: NonZeroUsize::MIN, details: true, command }.run(&trace);
+    let report = Comparison { policies, by: By::Client, threads: NonZeroUsize::MIN, depth: Depth::Everything, command }
+        .run(&trace);
     let json = RawValue::from_string(report::json(&report)?).map_err(|error| Error::failed(error.to_string()))?;
     let svg = chart::comparison(&chart::ComparisonChart::of(&report))?;
     let answer = serde_json::json!({ "report": json, "table": report::table(&report), "svg": svg });

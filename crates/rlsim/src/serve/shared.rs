@@ -7,25 +7,32 @@ use std::sync::Arc;
 
 use ratelimit_core::{Decision, Policy};
 use ratelimit_store::redis::SharedLimiter;
-use ratelimit_store::{Backend, Fallback, Source as StoreSource};
+use ratelimit_store::{Backend, Clock, Fallback, Source as StoreSource};
 
 use super::limits::Source;
 use crate::error::{Error, Result};
 
 /// See the module.
 pub(super) struct Noted {
-    limiter: Fallback<SharedLimiter>,
+    limiter: Fallback<SharedLimiter, Arc<dyn Clock>>,
     path: Arc<str>,
     source: Arc<Source>,
 }
 
 impl Noted {
-    /// The limit of `path` on the server at `url`. Nothing is sent yet: a Redis that is away is no error.
-    pub(super) fn connect(url: &str, path: &str, policy: &Policy, source: Arc<Source>) -> Result<Noted> {
+    /// The limit of `path` on the server at `url`. Nothing is sent yet: a Redis that is away is no error. While it is, this
+    /// server's clock tells the time.
+    pub(super) fn connect(
+        url: &str,
+        path: &str,
+        policy: &Policy,
+        source: Arc<Source>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Noted> {
         let prefix = format!("rlsim.{}", path.trim_start_matches('/').replace('/', "."));
         let shared = SharedLimiter::builder(*policy).prefix(prefix).connect(url);
         let shared = shared.map_err(|error| Error::usage(format!("--redis: {error}")))?;
-        let limiter = Fallback::builder(shared, *policy).build();
+        let limiter = Fallback::builder(shared, *policy).clock(clock).build();
         Ok(Noted { limiter, path: path.into(), source })
     }
 }

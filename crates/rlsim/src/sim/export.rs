@@ -50,18 +50,18 @@ pub(super) struct Targets {
 }
 
 impl Targets {
-    /// Opens every file. Without `--export` of a chart and without `--no-chart`, the chart goes to `default` in the
+    /// Opens every file; none may be one that is to be `read`. Without `--export` of a chart and without `--no-chart`, the chart goes to `default` in the
     /// working directory; where that cannot be written it is said on `talk`, and no error.
     ///
     /// # Errors
     /// When an ending is not known or a file cannot be written.
-    pub(super) fn open(args: &ExportArgs, default: &str, talk: &mut dyn Write) -> Result<Self> {
+    pub(super) fn open(args: &ExportArgs, default: &str, read: &[PathBuf], talk: &mut dyn Write) -> Result<Self> {
         let on_stdout = |path: &&PathBuf| path.as_os_str() == "-";
         let json_on_stdout = args.export.iter().any(|path| on_stdout(&path));
         let paths = args.export.iter().filter(|path| !on_stdout(path));
-        let mut files = paths.map(|path| Ok((kind(path)?, Output::create(path)?))).collect::<Result<Vec<_>>>()?;
+        let mut files = paths.map(|path| Ok((kind(path)?, Output::create(path, read)?))).collect::<Result<Vec<_>>>()?;
         if !args.no_chart && !files.iter().any(|&(kind, _)| kind == Kind::Svg) {
-            match Output::create(Path::new(default)) {
+            match Output::create(Path::new(default), read) {
                 Ok(file) => files.push((Kind::Svg, file)),
                 Err(error) => say(talk, &format!("no chart: {error}")),
             }

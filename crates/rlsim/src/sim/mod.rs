@@ -12,4 +12,4 @@ pub mod parallel;
 pub mod queue;
 pub mod stats;
 pub mod storm;
-mod table;
+pub(crate) mod table;

@@ -20,7 +20,7 @@ pub(super) fn aligned(headings: &[&str], rows: &[Vec<String>]) -> String {
 }
 
 /// With a capital letter at the beginning.
-pub(super) fn capital(text: &str) -> String {
+pub(crate) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

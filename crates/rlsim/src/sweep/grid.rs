@@ -119,6 +119,9 @@ impl FromStr for Amount {
         } else if let Some(number) = text.strip_suffix('p') {
             (Amount::Peak, number)
         } else {
+            if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) && digits(text).is_none() {
+                return Err(format!("`{text}` is too large, expected at most {}", u64::MAX));
+            }
             let units: u64 = digits(text).ok_or_else(expected)?;
             return if units == 0 {
                 Err(format!("`{text}` would refuse everything, expected 1 or more"))
@@ -170,6 +173,9 @@ impl FromStr for Amounts {
 fn range(item: &str, from: &str, rest: &str) -> Result<Vec<Amount>, String> {
     let expected = || format!("expected FROM..TO step STEP, such as 50..500 step 50, found `{}`", item.trim());
     let (to, step) = rest.split_once("step").ok_or_else(expected)?;
+    if step.chars().any(|c| c.is_ascii_digit()) && step.chars().all(|c| " 0.xp".contains(c)) {
+        return Err(format!("{}: a step of 0 ends nowhere", expected()));
+    }
     let [from, to, step] = [from, to, step].map(|amount| amount.trim().parse::<Amount>());
     let (kind, from, to, step): (fn(u64) -> Amount, _, _, _) = match (from?, to?, step?) {
         (Amount::Units(from), Amount::Units(to), Amount::Units(step)) => (Amount::Units, from, to, step),
@@ -211,13 +217,15 @@ mod tests {
             ("1..2x step 1", "of one kind"),
             ("0", "refuse everything"),
             ("0x", "refuse everything"),
-            ("1..9 step 0", "refuse everything"),
+            ("1..9 step 0", "a step of 0 ends nowhere"),
+            ("0.1x..1x step 0.0x", "a step of 0 ends nowhere"),
+            ("18446744073709551616", "is too large, expected at most 18446744073709551615"),
             ("-5", "expected whole units"),
             ("+5", "expected whole units"),
             ("0.1234567x", "six decimals"),
             ("1.x", "six decimals"),
             ("1..100000 step 1", "more than 1000 values"),
-            ("99999999999999999999", "expected whole units"),
+            ("99999999999999999999", "is too large"),
         ] {
             let error = text.parse::<Amounts>().unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::answers::Answers;
 use super::options::{ClientAs, Column, Input, OnError, ReadOptions, TimeColumn, TimeIs, TimeUnit, Where};
 
 /// Which files to read, and how.
@@ -105,6 +106,7 @@ impl TraceArgs {
             on_error: self.on_error,
             max_rows: self.max_rows,
             max_bytes: self.max_bytes,
+            answers: Answers::Ignored,
             threads: None,
             progress: None,
         };

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use super::intern::Interner;
+use super::intern::{Interner, Short};
 use super::options::{ClientAs, ReadOptions};
 
 /// Names to indices, after the normal form asked for.
@@ -26,6 +26,22 @@ impl ClientNames {
                 None => self.interner.intern(name),
             },
         }
+    }
+
+    /// A short name, if the client of this name has one.
+    pub(crate) fn short(&self, name: &[u8]) -> Option<Short> {
+        match self.normal {
+            ClientAs::Raw => Short::of(name),
+            ClientAs::Ip => match normal_address(name, self.ipv6_prefix) {
+                Some(address) => Short::of(address.as_bytes()),
+                None => Short::of(name),
+            },
+        }
+    }
+
+    /// The index of a client by its short name.
+    pub(crate) fn index_of_short(&mut self, name: Short) -> Option<u32> {
+        self.interner.intern_short(name)
     }
 
     /// The index of a name that has its normal form already.

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::answers::AnswerCounts;
+
 /// The cost column. Most traces have unit costs, and then it takes no memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Costs {
@@ -59,6 +61,8 @@ pub struct Facts {
     pub reordered: u64,
     /// The largest of these steps back, in nanoseconds.
     pub largest_step_back_ns: u64,
+    /// How the requests were answered, as far as that was asked for.
+    pub answers: AnswerCounts,
     /// Things a person should know: a guessed unit, the first bad rows, a missing client column.
     pub notes: Vec<String>,
 }

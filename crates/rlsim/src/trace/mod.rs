@@ -7,8 +7,10 @@
 //! A format knows where the time, the client and the cost of a record stand; it hands their text to the sink, which is
 //! the one place where text becomes integers and where every record is counted.
 
+mod answers;
 mod args;
 mod civil;
+mod client_column;
 mod client_name;
 mod columns;
 mod decompress;
@@ -28,8 +30,10 @@ mod times;
 mod unit_guess;
 mod units;
 mod unwrap;
+pub(crate) mod wording;
 mod zone;
 
+pub use answers::{AnswerCounts, Answers, RefusedRequests};
 pub use args::TraceArgs;
 pub use columns::{Costs, Facts, Trace};
 pub use options::{

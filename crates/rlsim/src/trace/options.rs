@@ -5,6 +5,8 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::answers::Answers;
+
 /// Where a trace comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
@@ -209,6 +211,8 @@ pub struct ReadOptions {
     pub ipv6_prefix: u8,
     /// An nginx `log_format` text.
     pub log_format: Option<String>,
+    /// Which column says how a request was answered, if those refused are to be counted.
+    pub answers: Answers,
     /// What happens to a record that cannot be read.
     pub on_error: OnError,
     /// The most records read, over all inputs.
@@ -238,6 +242,7 @@ impl Default for ReadOptions {
             client_as: ClientAs::Raw,
             ipv6_prefix: 64,
             log_format: None,
+            answers: Answers::Ignored,
             on_error: OnError::Skip,
             max_rows: None,
             max_bytes: None,

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use super::answers::{Answer, Answers};
 use super::options::{Column, ReadOptions, TimeColumn, TimeIs, TimeUnit};
 use super::record::{Bad, Field, Parsed, Record, When, Why};
 use crate::error::{Error, Result};
@@ -119,10 +120,30 @@ pub(crate) struct Plan {
     count: Option<usize>,
     duration: Option<usize>,
     filters: Vec<(usize, Vec<u8>, bool)>,
+    /// Columns that say how a request was answered, each after the place of its counts.
+    answers: Vec<(usize, usize)>,
     /// The unit of the duration.
     pub(crate) duration_unit: TimeUnit,
     /// The unit of numeric times, if known.
     pub(crate) time_unit: Option<TimeUnit>,
+}
+
+/// The columns there are of those that say how a request was answered; one that was asked for must be there.
+fn answers(columns: &mut dyn Columns, wanted: &Answers, input: &str) -> Result<Vec<(usize, usize)>> {
+    let mut found = Vec::new();
+    for (place, column) in wanted.columns() {
+        match columns.index(&column) {
+            Some(index) => found.push((place, index)),
+            None if matches!(wanted, Answers::In(_)) => {
+                return Err(Error::failed(format!(
+                    "{input}: no column {column} for --status-column; {}",
+                    columns.listing()
+                )));
+            }
+            None => {}
+        }
+    }
+    Ok(found)
 }
 
 impl Plan {
@@ -164,6 +185,7 @@ impl Plan {
                 columns.listing()
             )));
         };
+        let answers = answers(columns, &options.answers, input)?;
         let ends = options.time_is == TimeIs::End;
         if ends && duration.is_none() {
             return Err(Error::failed(format!(
@@ -179,6 +201,7 @@ impl Plan {
             count,
             duration: duration.filter(|_| ends),
             filters,
+            answers,
             duration_unit: options.duration_unit.or(roles.duration_unit).unwrap_or(TimeUnit::Millis),
             time_unit: options.time_unit.or(if asked_time.is_some() { None } else { roles.time_unit }),
         })
@@ -212,7 +235,12 @@ impl Plan {
             (time, None) => When::One(need(time)),
             (date, Some(time)) => When::DateAndTime(need(date), need(time)),
         };
+        let mut answer = Answer::default();
+        for &(place, index) in &self.answers {
+            answer.add(place, fields.get(index).unwrap_or_default().text);
+        }
         let record = Record {
+            answer,
             when,
             client: self.client.map(|i| self.client_name(fields.get(i).unwrap_or_default())),
             cost: self.cost.map(need),

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
+use super::answers::Answer;
 use super::time_text::TimeError;
+use super::wording::counted;
 
 /// A piece of the input and where it starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,6 +59,8 @@ pub(crate) struct Record<'a> {
     pub(crate) cost: Option<Field<'a>>,
     pub(crate) count: Option<Field<'a>>,
     pub(crate) duration: Option<Field<'a>>,
+    /// How it was answered, where that is asked for.
+    pub(crate) answer: Answer,
 }
 
 /// What a line turned out to be.
@@ -147,9 +151,11 @@ impl fmt::Display for Why {
                 }
             },
             Why::FieldCount { expected, found } => {
-                write!(f, "{found} fields: expected {expected} as in the first line")
+                write!(f, "{}: expected {expected} as in the first line", counted(*found as u64, "field"))
             }
-            Why::NamedFieldCount { expected, found } => write!(f, "{found} fields: expected {expected} as in #Fields"),
+            Why::NamedFieldCount { expected, found } => {
+                write!(f, "{}: expected {expected} as in #Fields", counted(*found as u64, "field"))
+            }
             Why::NoField(name) => write!(f, "no field {name}: expected it in every record"),
             Why::Shape(expected) => write!(f, "expected {expected}"),
             Why::UnclosedQuote => f.write_str("a quote is opened and never closed"),

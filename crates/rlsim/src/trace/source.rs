@@ -213,6 +213,9 @@ impl Source {
 fn read_error(label: &str, error: io::Error) -> Error {
     match error.downcast::<Error>() {
         Ok(own) => own,
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+            Error::failed(format!("{label}: the compressed data ends too early: is the file complete?"))
+        }
         Err(error) => Error::failed(format!("{label}: cannot read: {error}")),
     }
 }

@@ -27,25 +27,32 @@ pub type OnBlock<'o> = dyn FnMut(Block<'_>) -> Result<()> + Send + 'o;
 pub(crate) struct Stream<'o> {
     each: &'o mut OnBlock<'o>,
     last: u64,
-    events: u64,
     resolution: Resolution,
 }
 
 impl Stream<'_> {
-    /// Checks the order, and hands on a block.
-    pub(crate) fn hand_on(&mut self, input: &str, at: &[u64], client: &[u32], cost: &[u64]) -> Result<()> {
-        for &time in at {
-            self.events += 1;
-            if time < self.last {
+    /// Refuses an event that lies before the one before it; `lines` holds the line of each, `input` the name of its file.
+    pub(crate) fn check_order<'l>(&self, at: &[u64], lines: &[u64], input: impl Fn(usize) -> &'l str) -> Result<()> {
+        let mut last = self.last;
+        for (event, &time) in at.iter().enumerate() {
+            if time < last {
                 return Err(Error::failed(format!(
-                    "{input}: not in time order: event {} lies {} ns before the one before it; --stream reads sorted \
-                     input only, without it any order will do",
-                    self.events,
-                    self.last - time
+                    "{}:{}: not in time order: this event lies {} ns before the one before it; --stream reads sorted input \
+                     only: leave it out, and any order will do, or sort the input by time (and give several files in the \
+                     order of their times)",
+                    input(event),
+                    lines.get(event).copied().unwrap_or(0),
+                    last - time
                 )));
             }
-            self.last = time;
+            last = time;
         }
+        Ok(())
+    }
+
+    /// Hands on a block that is in order.
+    pub(crate) fn hand_on(&mut self, at: &[u64], client: &[u32], cost: &[u64]) -> Result<()> {
+        self.last = at.last().copied().unwrap_or(self.last);
         self.resolution.add(at);
         if at.is_empty() { Ok(()) } else { (self.each)(Block { at, client, cost }) }
     }
@@ -58,10 +65,12 @@ impl Stream<'_> {
 /// Reads sorted inputs, one after the other in the order given, and hands every event on without keeping it. Returns the
 /// names of the clients, and the facts.
 ///
-/// The unit of numeric times is guessed from the first events of each input (10000 or more), as the rest is not known yet.
+/// The unit of numeric times is guessed from the first events of each input (10000 or more), as the rest is not known yet;
+/// at the end the guess is made again from all of them.
 ///
 /// # Errors
-/// As [`load`](super::load); also if an event lies before the one before it, and whatever error `each` returns.
+/// As [`load`](super::load); also if an event lies before the one before it, if the two guesses differ, and whatever error
+/// `each` returns.
 pub fn sorted_stream<'o>(
     inputs: &[Input],
     options: &'o ReadOptions,
@@ -70,7 +79,7 @@ pub fn sorted_stream<'o>(
     if inputs.is_empty() {
         return Err(no_trace());
     }
-    let stream = Stream { each, last: 0, events: 0, resolution: Resolution::default() };
+    let stream = Stream { each, last: 0, resolution: Resolution::default() };
     let mut sink = Sink::streaming(options, stream)?;
     let meter = source::Meter::new(inputs, options);
     for input in inputs {

@@ -7,6 +7,12 @@ use super::unit_guess::{Guess, Magnitudes, guess};
 use super::units::nanos_of;
 use super::zone::Zone;
 
+/// Units in which a number may lie beyond the range; every number of nanoseconds lies within.
+pub(crate) const DOUBTFUL: [TimeUnit; 3] = [TimeUnit::Seconds, TimeUnit::Millis, TimeUnit::Micros];
+
+/// The smallest number of seconds that may lie beyond the range.
+const DOUBTFUL_FROM: u64 = u64::MAX / 1_000_000_000;
+
 /// What the times of one input are.
 enum Kind {
     /// No time yet.
@@ -17,6 +23,9 @@ enum Kind {
     Known(TimeUnit),
     /// Numbers of a unit to be guessed.
     Undecided(Box<Magnitudes>),
+    /// Numbers of a unit that was guessed from those before, in nanoseconds already: all of them are kept in mind, so that
+    /// the guess can be checked at the end.
+    Guessed(TimeUnit, Box<Magnitudes>),
 }
 
 /// The times of one input.
@@ -52,8 +61,12 @@ pub(crate) struct Finished {
     pub(crate) beyond: Vec<usize>,
     /// Where the events of each input begin.
     pub(crate) starts: Vec<usize>,
+    /// The unit of each input's numbers, where it was guessed just now.
+    pub(crate) units: Vec<Option<TimeUnit>>,
     /// What a person should know.
     pub(crate) notes: Vec<String>,
+    /// Starts before time zero, moved there.
+    pub(crate) clamped: u64,
     /// The column after this one, for times of the last input that are still to come.
     pub(crate) next: Times,
 }
@@ -71,8 +84,9 @@ impl Times {
         }
     }
 
-    /// Adds one time; nothing is added if it does not fit.
-    pub(crate) fn push(&mut self, stamp: Stamp, duration: u64, zone: &mut Zone) -> Result<(), Why> {
+    /// Adds one time; nothing is added if it does not fit. Whether it may turn out to lie beyond the range, in a unit not
+    /// known yet.
+    pub(crate) fn push(&mut self, stamp: Stamp, duration: u64, zone: &mut Zone) -> Result<bool, Why> {
         let Some(segment) = self.segments.last_mut() else { return Err(Why::Time(TimeError::NotATime)) };
         let at = match stamp {
             Stamp::Number { whole, billionths } => {
@@ -87,7 +101,12 @@ impl Times {
                     Kind::Undecided(magnitudes) => {
                         magnitudes.add(whole, billionths);
                         self.push_undecided(whole, billionths, duration);
-                        return Ok(());
+                        return Ok(whole >= DOUBTFUL_FROM);
+                    }
+                    Kind::Guessed(unit, magnitudes) => {
+                        let at = nanos_of(whole, billionths, *unit);
+                        magnitudes.add(whole, billionths);
+                        at.ok_or(Why::Time(TimeError::BeyondRange))?
                     }
                     Kind::Dates | Kind::Unknown => return Err(Why::MixedTimes { numbers_before: false }),
                 }
@@ -96,7 +115,9 @@ impl Times {
                 match segment.kind {
                     Kind::Unknown => segment.kind = Kind::Dates,
                     Kind::Dates => {}
-                    Kind::Known(_) | Kind::Undecided(_) => return Err(Why::MixedTimes { numbers_before: true }),
+                    Kind::Known(_) | Kind::Undecided(_) | Kind::Guessed(..) => {
+                        return Err(Why::MixedTimes { numbers_before: true });
+                    }
                 }
                 match stamp {
                     Stamp::Zoned(civil, offset) => civil.nanos_at(offset),
@@ -108,13 +129,23 @@ impl Times {
         };
         self.clamped += u64::from(at < duration);
         self.push_undecided(at.saturating_sub(duration), 0, 0);
-        Ok(())
+        Ok(false)
     }
 
     fn push_undecided(&mut self, whole: u64, billionths: u32, duration: u64) {
         push_sparse(&mut self.billionths, self.whole.len(), billionths);
         push_sparse(&mut self.durations, self.whole.len(), duration);
         self.whole.push(whole);
+    }
+
+    /// The units in which this number of the current input lies beyond the range, while its unit is not known: bits by unit.
+    pub(crate) fn doubtful(&self, stamp: &Stamp) -> [bool; 3] {
+        match (stamp, self.segments.last()) {
+            (Stamp::Number { whole, billionths }, Some(Segment { kind: Kind::Undecided(_), .. })) => {
+                DOUBTFUL.map(|unit| nanos_of(*whole, *billionths, unit).is_none())
+            }
+            _ => [false; 3],
+        }
     }
 
     /// Whether the current input has shown whether its times are dates or numbers.
@@ -133,6 +164,7 @@ impl Times {
                 Kind::Dates => Kind::Dates,
                 Kind::Known(unit) => Kind::Known(unit),
                 Kind::Undecided(_) => Kind::Undecided(Box::default()),
+                Kind::Guessed(unit, _) => Kind::Guessed(unit, Box::default()),
             },
         });
         Times { segments: segments.into_iter().collect(), ..Times::default() }
@@ -145,11 +177,9 @@ impl Times {
         append_sparse(&mut self.durations, &part.durations, self.whole.len(), length);
         self.whole.extend_from_slice(&part.whole);
         self.clamped += part.clamped;
-        if let (
-            Some(Segment { kind: Kind::Undecided(mine), .. }),
-            Some(Segment { kind: Kind::Undecided(theirs), .. }),
-        ) = (self.segments.last_mut(), part.segments.last())
-        {
+        let mine = self.segments.last_mut().and_then(|segment| segment.kind.magnitudes_mut());
+        let theirs = part.segments.last().and_then(|segment| segment.kind.magnitudes());
+        if let (Some(mine), Some(theirs)) = (mine, theirs) {
             mine.merge(theirs);
         }
     }
@@ -160,9 +190,8 @@ impl Times {
         let mut beyond = Vec::new();
         let ends: Vec<usize> = self.segments.iter().skip(1).map(|s| s.start).chain([self.whole.len()]).collect();
         let ambiguous = self.ambiguous_together();
-        let mut last_unit = None;
-        for (segment, &end) in self.segments.iter().zip(&ends) {
-            last_unit = None;
+        let mut units = vec![None; self.segments.len()];
+        for ((segment, &end), decided) in self.segments.iter().zip(&ends).zip(&mut units) {
             let Kind::Undecided(magnitudes) = &segment.kind else { continue };
             let Guess { unit, why } = guess(if magnitudes.is_absolute() { magnitudes } else { &ambiguous });
             notes.push(format!(
@@ -170,7 +199,7 @@ impl Times {
                 segment.label,
                 unit.symbol()
             ));
-            last_unit = Some(unit);
+            *decided = Some(unit);
             for i in segment.start..end {
                 let billionths = self.billionths.get(i).copied().unwrap_or(0);
                 let Some(at) = nanos_of(self.whole[i], billionths, unit) else {
@@ -182,28 +211,60 @@ impl Times {
                 self.whole[i] = at.saturating_sub(duration);
             }
         }
-        if self.clamped > 0 {
-            notes.push(format!("{} starts before time zero moved to zero: is the duration right?", self.clamped));
-        }
-        let mut next = self.worker();
-        if let (Some(Segment { kind, .. }), Some(unit)) = (next.segments.last_mut(), last_unit) {
-            *kind = Kind::Known(unit);
-        }
         let starts = self.segments.iter().map(|s| s.start).collect();
-        Finished { at: self.whole, beyond, starts, notes, next }
+        let next = Times { segments: self.segments, ..Times::default() }.after(&units);
+        Finished { at: self.whole, beyond, starts, units, notes, clamped: self.clamped, next }
+    }
+
+    /// The inputs without their times, and with the units that were decided.
+    fn after(mut self, units: &[Option<TimeUnit>]) -> Times {
+        for (segment, unit) in self.segments.iter_mut().zip(units) {
+            segment.start = 0;
+            if let (Kind::Undecided(magnitudes), Some(unit)) = (&mut segment.kind, unit) {
+                segment.kind = Kind::Guessed(*unit, std::mem::take(magnitudes));
+            }
+        }
+        self
+    }
+
+    /// An input whose whole column gives another unit than the part from which it was guessed: its name, both units.
+    pub(crate) fn wrong_guess(&self) -> Option<(&str, TimeUnit, TimeUnit)> {
+        let ambiguous = self.ambiguous_together();
+        self.segments.iter().find_map(|segment| {
+            let Kind::Guessed(unit, magnitudes) = &segment.kind else { return None };
+            let whole = guess(if magnitudes.is_absolute() { magnitudes } else { &ambiguous }).unit;
+            (whole != *unit).then_some((segment.label.as_str(), *unit, whole))
+        })
+    }
+
+    /// What the input is called that the event at `index` belongs to.
+    pub(crate) fn label_of(&self, starts: &[usize], index: usize) -> &str {
+        let input = starts.partition_point(|&start| start <= index).saturating_sub(1);
+        self.segments.get(input).map_or("", |segment| &segment.label)
     }
 
     /// The small numbers of all inputs: rotated sets of relative times have one unit.
     fn ambiguous_together(&self) -> Magnitudes {
         let mut together = Magnitudes::default();
-        for segment in &self.segments {
-            if let Kind::Undecided(magnitudes) = &segment.kind
-                && !magnitudes.is_absolute()
-            {
-                together.merge(magnitudes);
-            }
-        }
+        let undecided = self.segments.iter().filter_map(|segment| segment.kind.magnitudes());
+        undecided.filter(|magnitudes| !magnitudes.is_absolute()).for_each(|magnitudes| together.merge(magnitudes));
         together
+    }
+}
+
+impl Kind {
+    fn magnitudes(&self) -> Option<&Magnitudes> {
+        match self {
+            Kind::Undecided(magnitudes) | Kind::Guessed(_, magnitudes) => Some(magnitudes),
+            Kind::Unknown | Kind::Dates | Kind::Known(_) => None,
+        }
+    }
+
+    fn magnitudes_mut(&mut self) -> Option<&mut Magnitudes> {
+        match self {
+            Kind::Undecided(magnitudes) | Kind::Guessed(_, magnitudes) => Some(magnitudes),
+            Kind::Unknown | Kind::Dates | Kind::Known(_) => None,
+        }
     }
 }
 

@@ -21,8 +21,10 @@ pub(crate) struct Magnitudes {
     largest: u64,
     /// Whether some of the others have a fraction.
     fractions: bool,
-    /// The greatest common divisor of the others.
-    divisor: u64,
+    /// How many of the others are not zero, and how many of those are multiples of a thousand and of a million.
+    nonzero: u64,
+    thousands: u64,
+    millions: u64,
 }
 
 impl Magnitudes {
@@ -38,8 +40,10 @@ impl Magnitudes {
         self.relative += 1;
         self.largest = self.largest.max(whole);
         self.fractions |= billionths != 0;
-        if self.divisor != 1 {
-            self.divisor = gcd(self.divisor, whole);
+        if whole != 0 {
+            self.nonzero += 1;
+            self.thousands += u64::from(whole.is_multiple_of(1_000));
+            self.millions += u64::from(whole.is_multiple_of(1_000_000));
         }
     }
 
@@ -56,15 +60,10 @@ impl Magnitudes {
         self.relative += other.relative;
         self.largest = self.largest.max(other.largest);
         self.fractions |= other.fractions;
-        self.divisor = gcd(self.divisor, other.divisor);
+        self.nonzero += other.nonzero;
+        self.thousands += other.thousands;
+        self.millions += other.millions;
     }
-}
-
-fn gcd(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 /// A unit, and the reason for it.
@@ -82,20 +81,23 @@ pub(crate) fn guess(column: &Magnitudes) -> Guess {
         let index = column.absolute.iter().position(|&count| count == most).unwrap_or(0);
         return Guess { unit: UNITS[index], why: "the numbers have the size of dates in that unit" };
     }
-    let divides = |step: u64| column.divisor != 0 && column.divisor.is_multiple_of(step);
+    // The majority decides here too: clocks of a smaller unit often tick in whole larger ones, and not always.
+    let most = |count: u64| count > column.nonzero / 2;
     let (unit, why) = if column.fractions {
-        (TimeUnit::Seconds, "relative numbers with fractions")
-    } else if divides(1_000_000) && column.largest >= 1_000_000_000 {
-        (TimeUnit::Nanos, "relative numbers, all multiples of 1000000")
-    } else if divides(1_000_000) {
-        (TimeUnit::Micros, "relative numbers, all multiples of 1000000")
-    } else if divides(1_000) {
-        (TimeUnit::Millis, "relative numbers, all multiples of 1000")
+        (TimeUnit::Seconds, "relative numbers with fractions, which is a guess")
+    } else if most(column.millions) && column.largest >= 1_000_000_000 {
+        (TimeUnit::Nanos, "relative numbers, most of them multiples of 1000000, which is a guess")
+    } else if most(column.millions) {
+        (TimeUnit::Micros, "relative numbers, most of them multiples of 1000000, which is a guess")
+    } else if most(column.thousands) {
+        (TimeUnit::Millis, "relative numbers, most of them multiples of 1000, which is a guess")
     } else {
-        (TimeUnit::Seconds, "relative whole numbers without any sign of a smaller unit")
+        (TimeUnit::Seconds, "relative whole numbers without any sign of a smaller unit, which is a guess")
     };
     match UNITS.into_iter().find(|smaller| column.largest <= u64::MAX / smaller.nanos()) {
-        Some(fitting) if fitting > unit => Guess { unit: fitting, why: "relative numbers too large for a larger unit" },
+        Some(fitting) if fitting > unit => {
+            Guess { unit: fitting, why: "relative numbers too large for a larger unit, which is a guess" }
+        }
         _ => Guess { unit, why },
     }
 }
@@ -139,6 +141,9 @@ mod tests {
         assert_eq!(unit_of(&[(0, 0), (3_000_000, 0)]), "us");
         assert_eq!(unit_of(&[(59_900_000_000, 0), (60_100_000_000, 0)]), "ns");
         assert_eq!(unit_of(&[(59_900_000_001, 0)]), "ms");
+        // Ticks of 3 s in milliseconds, and some stamps beside them.
+        assert_eq!(unit_of(&[(0, 0), (0, 0), (3_000, 0), (6_000, 0), (9_000, 0), (9_999, 0)]), "ms");
+        assert_eq!(unit_of(&[(1_000, 0), (1_001, 0), (1_002, 0)]), "s");
         assert_eq!(unit_of(&[(u64::MAX, 0)]), "ns");
         assert_eq!(unit_of(&[(0, 0), (0, 0)]), "s");
         assert_eq!(unit_of(&[]), "s");

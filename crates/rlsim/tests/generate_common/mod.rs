@@ -3,6 +3,7 @@
 
 use clap::Parser;
 use rlsim::generate::GenerateArgs;
+use rlsim::trace::{Input, ReadOptions, Trace, load};
 
 /// The command line behind `rlsim generate`.
 #[derive(Parser)]
@@ -33,4 +34,11 @@ pub(crate) fn generate(text: &str) -> String {
     let mut out = Vec::new();
     typed(text).run(&mut out).unwrap_or_else(|error| panic!("{text}: {error}"));
     String::from_utf8(out).unwrap()
+}
+
+/// The trace that these words make, as it is read back.
+pub(crate) fn generated_trace(text: &str) -> Trace {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), generate(text)).unwrap();
+    load(&[Input::File(file.path().to_owned())], &ReadOptions::default()).unwrap()
 }

@@ -137,14 +137,17 @@ fn the_page_needs_nothing_from_elsewhere() {
 /// The run in docs/http.md and the README: the codes, every header that it shows, and the body.
 #[test]
 fn the_documented_run_is_what_happens() {
-    let run = |page: &'static str| page.split("localhost:8080/api/ping; done\n").nth(1).expect("the run");
+    let run = |page: &'static str| {
+        let start = page.find("```text\n$ for i in 1 2 3 4 5 6 7; do curl ").expect("the run");
+        let (block, _) = page[start..].split_once("\n```\n").expect("the end of its block");
+        block
+    };
     let shown = run(include_str!("../../../../docs/http.md"));
-    let block = shown.split_once("\n```").expect("the block").0;
-    assert!(run(include_str!("../../../../README.md")).starts_with(block), "the README shows another run");
+    assert_eq!(run(include_str!("../../../../README.md")), shown, "the README shows another run");
+    let (_, shown) = shown.split_once("localhost:8080/api/ping; done\n").expect("the command");
     let (codes, shown) = shown.split_once('\n').expect("the codes");
     let shown = shown.split_once("429 Too Many Requests\n").expect("the answer").1;
-    let (fields, shown) = shown.split_once("\n\n").expect("the fields");
-    let body = shown.split_once("\n```").expect("the body").0;
+    let (fields, body) = shown.split_once("\n\n").expect("the fields");
     let server = Running::tutorial();
     let found: Vec<String> = (0..7).map(|_| get(server.address, "/api/ping").status.to_string()).collect();
     assert_eq!(found.join(" "), codes);

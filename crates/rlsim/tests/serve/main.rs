@@ -6,3 +6,5 @@ mod http;
 mod page;
 mod playground;
 mod server;
+#[cfg(feature = "redis")]
+mod shared;

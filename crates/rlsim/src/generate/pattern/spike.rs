@@ -31,6 +31,16 @@ pub struct Spike {
 impl Spike {
     pub(super) fn instants(&self, period: Period, draws: Draws) -> Result<Instants> {
         let (Span(at), Span(length)) = (self.at, self.length);
+        let duration = period.end.saturating_sub(period.start);
+        // The end of time is no choice of the duration.
+        if at > 0 && at >= duration && period.end < u64::MAX {
+            return Err(Error::usage(format!(
+                "--at {}: the trace ends after {}, before the spike begins; expected a time before that, or a longer \
+                 --duration",
+                self.at,
+                Span(duration)
+            )));
+        }
         let end = at.checked_add(length).ok_or_else(|| {
             Error::usage(format!("--at {} --for {}: the spike ends after the end of time", self.at, self.length))
         })?;

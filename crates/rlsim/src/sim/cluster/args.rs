@@ -18,6 +18,7 @@ use super::strategy::Strategy;
 use super::sweep;
 use super::world::Cluster;
 use crate::error::Result;
+use crate::generate::units::parse_threads;
 use crate::sim::export::{ExportArgs, Targets};
 use crate::sim::parallel;
 
@@ -67,7 +68,7 @@ pub struct ClusterArgs {
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Threads to use; the result does not depend on it [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_threads)]
     pub threads: Option<NonZeroUsize>,
     /// What goes wrong
     #[command(flatten)]
@@ -84,9 +85,12 @@ impl ClusterArgs {
     /// When the requests cannot be read or something cannot be written.
     pub fn run(&self, out: &mut dyn Write, talk: &mut dyn Write) -> Result<()> {
         let chart = if self.sweep { "cluster-sweep.svg" } else { "cluster.svg" };
-        let targets = Targets::open(&self.export, chart, talk)?;
-        let arrivals = self.arrivals()?;
-        let cluster = self.cluster();
+        let targets = Targets::open(&self.export, chart, &self.trace, talk)?;
+        let arrivals = self.arrivals(talk)?;
+        let first = if self.trace.is_empty() { 0 } else { arrivals.first().map_or(0, |arrival| arrival.at) };
+        let cluster = self.cluster(first);
+        let smallest = if self.sweep { sweep::SERVERS[0] } else { cluster.servers };
+        cluster.faults.check(smallest, arrivals.last().map_or(0, |arrival| arrival.at))?;
         let strategies = if self.strategy.is_empty() { &STRATEGIES[..] } else { &self.strategy };
         let exact = Exact::of(&cluster.policy, &arrivals);
         let threads = self.threads.map_or_else(parallel::all_cores, NonZeroUsize::get);
@@ -98,21 +102,21 @@ impl ClusterArgs {
         targets.write(&report::findings(&cluster, &origin, &arrivals, &exact, &compared)?, out, talk)
     }
 
-    fn arrivals(&self) -> Result<Vec<Arrival>> {
+    fn arrivals(&self, talk: &mut dyn Write) -> Result<Vec<Arrival>> {
         if self.trace.is_empty() {
             arrivals::of_pattern(&self.pattern, self.seed)
         } else {
-            arrivals::of_traces(&self.trace)
+            arrivals::of_traces(&self.trace, talk)
         }
     }
 
-    fn cluster(&self) -> Cluster {
+    fn cluster(&self, origin: u64) -> Cluster {
         Cluster {
             servers: usize::from(self.servers),
             policy: self.policy,
             routing: self.routing.clone(),
             delay: self.delay,
-            faults: self.faults.clone(),
+            faults: Faults { origin, ..self.faults.clone() },
             seed: self.seed,
         }
     }

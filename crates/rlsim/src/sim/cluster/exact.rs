@@ -48,10 +48,12 @@ pub(super) fn units(arrivals: &[Arrival], answers: &[Answer]) -> u64 {
     admitted.fold(0, |sum, (arrival, _)| sum.saturating_add(arrival.cost))
 }
 
-/// The most units admitted to one client within less than `window` nanoseconds.
+/// The most units admitted to one client within less than `window` nanoseconds, by the time at which the requests came:
+/// with the time of the answers, messages that take longer and shorter would push requests of a coarse clock into one
+/// window, and a strategy that refuses nothing would seem to exceed the limit.
 pub(super) fn peak(arrivals: &[Arrival], answers: &[Answer], window: u64) -> u64 {
     let admitted = arrivals.iter().zip(answers).filter(|(_, answer)| answer.allowed);
-    let mut admitted: Vec<_> = admitted.map(|(arrival, answer)| (arrival.client, answer.at, arrival.cost)).collect();
+    let mut admitted: Vec<_> = admitted.map(|(arrival, _)| (arrival.client, arrival.at, arrival.cost)).collect();
     admitted.sort_unstable();
     let mut most = 0;
     for mine in admitted.chunk_by(|a, b| a.0 == b.0) {

@@ -4,7 +4,9 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
+use crate::error::Error;
 use crate::generate::units::Span;
+use crate::report::duration;
 
 /// Faults, as typed.
 #[derive(Debug, Clone, Default, Args)]
@@ -16,21 +18,24 @@ pub struct Faults {
     /// What a server does with a request when the store does not answer
     #[arg(long, value_enum, value_name = "WHAT", default_value = "local")]
     pub when_down: WhenDown,
-    /// How long a server waits for the store
+    /// How long a server waits for an answer of the store, from its question on; then it does what --when-down says
     #[arg(long, value_name = "TIME", default_value = "50ms")]
     pub timeout: Timeout,
     /// The last server leaves at this time
     #[arg(long, value_name = "TIME")]
     pub leave: Option<Span>,
-    /// The last server joins at this time (after --leave: again)
+    /// The last server joins at this time; before, or since an earlier --leave, it is missing
     #[arg(long, value_name = "TIME")]
     pub join: Option<Span>,
     /// Clocks of the servers differ, evenly from the right time to so much ahead of it
     #[arg(long, value_name = "TIME")]
     pub skew: Option<Span>,
     /// So many percent of the messages are lost
-    #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
+    #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = parse_percent)]
     pub lost: u32,
+    /// The instant that the times above count from, in nanoseconds: zero for a pattern, the first request of a trace.
+    #[arg(skip)]
+    pub origin: u64,
 }
 
 /// What a server does with a request when the store does not answer.
@@ -90,14 +95,49 @@ impl FromStr for During {
     }
 }
 
+/// `5` or `5%`.
+fn parse_percent(text: &str) -> Result<u32, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).parse().ok();
+    number.filter(|percent| *percent <= 100).ok_or_else(|| "expected whole percent from 0 to 100, such as 5".into())
+}
+
 impl Faults {
+    /// Whether what is typed can happen: to one of `servers`, and before the last request, at `last`.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] that names the option.
+    pub fn check(&self, servers: usize, last: u64) -> Result<(), Error> {
+        let times = [
+            ("--leave", self.leave, true),
+            ("--join", self.join, true),
+            ("--store-down", self.store_down.map(|down| Span(down.from)), false),
+        ];
+        for (option, time, needs_two) in times {
+            let Some(time) = time else { continue };
+            if needs_two && servers < 2 {
+                return Err(Error::usage(format!(
+                    "{option} with one server: nobody would be left; expected --servers 2 or more"
+                )));
+            }
+            if self.origin.saturating_add(time.0) > last {
+                return Err(Error::usage(format!(
+                    "{option} {time}: the last request comes {} after the beginning; expected a time before that",
+                    duration(last.saturating_sub(self.origin))
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// Whether the store cannot be reached at `at`.
     pub fn store_is_down(&self, at: u64) -> bool {
-        self.store_down.is_some_and(|down| down.contains(at))
+        let since = at.checked_sub(self.origin);
+        self.store_down.zip(since).is_some_and(|(down, since)| down.contains(since))
     }
 
     /// How many of `servers` are in service at `at`: the last one may be missing.
     pub fn in_service(&self, servers: usize, at: u64) -> usize {
+        let at = at.saturating_sub(self.origin);
         let left = self.leave.is_some_and(|Span(leave)| leave <= at);
         let joined = self.join.is_none_or(|Span(join)| join <= at);
         let missing = match (self.leave, self.join) {

@@ -30,7 +30,7 @@ pub use args::ClusterArgs;
 pub use arrivals::Arrival;
 pub use compare::{Compared, compare};
 pub use exact::Exact;
-pub use faults::{Faults, WhenDown};
+pub use faults::{Faults, Timeout, WhenDown};
 pub use ledger::Answer;
 pub use network::Delay;
 pub use outcome::Outcome;

@@ -79,16 +79,37 @@ impl<M> Network<M> {
         }
     }
 
-    /// Sends a message; false when it will not arrive, because it is lost or the store is down now.
-    pub(super) fn send(&mut self, message: M) -> bool {
+    /// Sends a message; when it will arrive, or `None` when it will not, because it is lost or the store is down now.
+    pub(super) fn send(&mut self, message: M) -> Option<u64> {
         self.ledger.message();
         let lost = self.faults.lost > 0 && self.draws.below(100) < u64::from(self.faults.lost);
         if lost || self.faults.store_is_down(self.now()) {
-            return false;
+            return None;
         }
         let travel = self.travel();
         self.queue.after(travel, Event::Message(message));
-        true
+        Some(self.now().saturating_add(travel))
+    }
+
+    /// When a server that asks the store now stops waiting for the answer.
+    pub(super) fn deadline(&self) -> u64 {
+        self.now().saturating_add(self.faults.timeout.0)
+    }
+
+    /// Whether nobody waits any more for what was asked with this deadline. An answer at the deadline itself is in time.
+    pub(super) fn is_late(&self, deadline: u64) -> bool {
+        self.now() > deadline
+    }
+
+    /// Sends a message of a call to the store that is waited for until `deadline`; if it arrives later or never, the server
+    /// hears `timed_out` at the deadline. Either way the message goes out: a store does its work for a caller who has gone.
+    /// Of a call that is late already nobody hears anything.
+    pub(super) fn call(&mut self, message: M, deadline: u64, timed_out: M) {
+        let late = self.is_late(deadline);
+        let arrives = self.send(message);
+        if !late && arrives.is_none_or(|at| at > deadline) {
+            self.queue.at(deadline, Event::Message(timed_out));
+        }
     }
 
     /// Lets a server hear its own `message` after `delay` nanoseconds.

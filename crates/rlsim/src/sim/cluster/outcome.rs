@@ -84,8 +84,8 @@ impl Outcome {
             messages: ledger.messages,
             hottest: ledger.hottest,
             latency: [50, 99].map(|percent| percentile(&latencies, percent)),
-            exposure: cluster.faults.store_down.map(|down| {
-                let during = |at: u64| down.contains(at);
+            exposure: cluster.faults.store_down.map(|_| {
+                let during = |at: u64| cluster.faults.store_is_down(at);
                 let mine = admitted(arrivals, &answers, during);
                 mine - admitted(arrivals, &exact.answers, during)
             }),

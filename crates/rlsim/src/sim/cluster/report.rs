@@ -12,6 +12,7 @@ use super::strategy::Strategy;
 use super::world::Cluster;
 use crate::chart::{TimelineChart, TimelinePanel, timeline};
 use crate::error::Result;
+use crate::inspect::counted;
 use crate::report::{count, duration};
 use crate::sim::export::{Findings, pretty};
 use crate::sim::table::{aligned, capital};
@@ -43,12 +44,24 @@ fn finding(cluster: &Cluster, exact: &Exact, compared: &[Compared]) -> String {
     let most = compared.iter().max_by(|a, b| a.outcome.overshoot.total_cmp(&b.outcome.overshoot));
     let strictest = compared.iter().max_by_key(|this| this.outcome.needless);
     let Some(worst) = own.or(most).filter(over).or(strictest) else { return String::new() };
-    let (how, servers) = (capital(&phrase(worst.strategy)), servers(cluster.servers));
+    if compared.iter().all(|this| this.outcome.excess == 0 && this.outcome.needless == 0) {
+        return format!(
+            "No strategy differs from one exact limiter of {}, which lets {} through.",
+            cluster.policy,
+            counted(exact.units, "unit")
+        );
+    }
+    let how = capital(&phrase(worst.strategy));
+    let do_it = |one: &str, several: &str| match cluster.servers {
+        1 => format!("1 server {one}"),
+        servers => format!("{servers} servers {several}"),
+    };
     let mut text = if over(&worst) {
-        format!("{how}: {servers} let through {} what {} may", times(worst.outcome.overshoot), cluster.policy)
+        let through = do_it("lets through", "let through");
+        format!("{how}: {through} {} what {} may", times(worst.outcome.overshoot), cluster.policy)
     } else {
         let needless = percent(worst.outcome.needless, exact.units);
-        format!("{how}: {servers} refuse {needless} of what {} lets through", cluster.policy)
+        format!("{how}: {} {needless} of what {} lets through", do_it("refuses", "refuse"), cluster.policy)
     };
     let good = |this: &&Compared| {
         let Outcome { overshoot, needless, .. } = this.outcome;
@@ -87,7 +100,7 @@ fn table(exact: &Exact, compared: &[Compared]) -> String {
     let mut headings = vec![
         "",
         "admitted",
-        "overshoot",
+        "peak/exact",
         "excess",
         "needless",
         "store ops/s",
@@ -132,10 +145,10 @@ fn added(latency: u64) -> String {
 fn legend(cluster: &Cluster, origin: &str, arrivals: &[Arrival], exact: &Exact, compared: &[Compared]) -> String {
     let span = compared.first().map_or(0, |this| this.outcome.span);
     let mut text = format!(
-        "{} requests in {} ({origin}); {} for each client over {}; routing {}; messages take {}; seed {}.\n\
-         overshoot: most let through in any window, as a multiple of the exact limiter's {};\n\
+        "{} in {} ({origin}); {} for each client over {}; routing {}; messages take {}; seed {}.\n\
+         peak/exact: most let through in any window, as a multiple of the exact limiter's {};\n\
          excess, needless: units more and fewer than it admits, window by window; added: time until the decision",
-        count(arrivals.len() as u64),
+        counted(arrivals.len() as u64, "request"),
         duration(span),
         cluster.policy,
         servers(cluster.servers),
@@ -220,6 +233,6 @@ fn percent(part: u64, whole: u64) -> String {
     format!("{}.{} %", tenths / 10, tenths % 10)
 }
 
-fn servers(count: usize) -> String {
-    if count == 1 { "1 server".into() } else { format!("{count} servers") }
+fn servers(number: usize) -> String {
+    counted(number as u64, "server")
 }

@@ -10,7 +10,8 @@ use super::world::{Cluster, run};
 use crate::chart::{LinesChart, LinesPanel, lines};
 use crate::error::Result;
 use crate::generate::units::Span;
-use crate::report::{count, duration};
+use crate::inspect::counted;
+use crate::report::duration;
 use crate::sim::export::{Findings, pretty};
 use crate::sim::parallel;
 use crate::sim::table::aligned;
@@ -19,7 +20,7 @@ const MS: u64 = 1_000_000;
 /// Intervals, in nanoseconds.
 const INTERVALS: [u64; 7] = [10 * MS, 30 * MS, 100 * MS, 300 * MS, 1000 * MS, 3000 * MS, 10_000 * MS];
 /// Numbers of servers.
-const SERVERS: [usize; 4] = [2, 5, 10, 20];
+pub(super) const SERVERS: [usize; 4] = [2, 5, 10, 20];
 
 /// Runs every interval with every number of servers, and says what came of it.
 pub(super) fn findings(cluster: &Cluster, arrivals: &[Arrival], exact: &Exact, threads: usize) -> Result<Findings> {
@@ -30,10 +31,11 @@ pub(super) fn findings(cluster: &Cluster, arrivals: &[Arrival], exact: &Exact, t
     let rows: Vec<&[Outcome]> = outcomes.chunks(INTERVALS.len()).collect();
     let finding = finding(&rows);
     let text = format!(
-        "{finding}\n\n{}\n{} requests, {} for each client; cells: overshoot, and needless refusals in percent of what may \
-         pass.\nOne row an interval between messages, one column a number of servers.\n",
+        "{finding}\n\n{}\n{}, {} for each client; cells: most let through in any window, as a multiple of the exact\n\
+         limiter's, and needless refusals in percent of what may pass. One row an interval between messages, one column a\n\
+         number of servers.\n",
         table(&rows, exact),
-        count(arrivals.len() as u64),
+        counted(arrivals.len() as u64, "request"),
         cluster.policy
     );
     let json = pretty(&json(cluster, &rows, exact, &finding))?;

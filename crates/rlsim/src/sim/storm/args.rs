@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -13,6 +13,7 @@ use super::report;
 use super::retry::Mixture;
 use super::scenario::Scenario;
 use crate::error::{Error, Result};
+use crate::generate::units::parse_threads;
 use crate::sim::export::{ExportArgs, Targets};
 use crate::sim::parallel;
 
@@ -30,7 +31,7 @@ pub struct StormArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "retry")]
     pub only: Vec<String>,
     /// Instead: the time to recover over load and length of the trigger, for the first variant
-    #[arg(long)]
+    #[arg(long, conflicts_with = "replicates")]
     pub heat_map: bool,
     /// The seed of every random choice
     #[arg(long, default_value_t = 1)]
@@ -39,7 +40,7 @@ pub struct StormArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub replicates: u32,
     /// Threads to use; the result does not depend on it [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_threads)]
     pub threads: Option<NonZeroUsize>,
     /// Print the scenario as TOML and do nothing else: the place to start one's own
     #[arg(long)]
@@ -65,7 +66,8 @@ impl StormArgs {
         }
         scenario.keep_variants(&self.only)?;
         let suffix = if self.heat_map { "map" } else { "storm" };
-        let targets = Targets::open(&self.export, &format!("{name}-{suffix}.svg"), talk)?;
+        let targets =
+            Targets::open(&self.export, &format!("{name}-{suffix}.svg"), &[PathBuf::from(&self.scenario)], talk)?;
         let threads = self.threads.map_or_else(parallel::all_cores, NonZeroUsize::get);
         if self.heat_map {
             let (variant, scenario) = scenario.variants().swap_remove(0);

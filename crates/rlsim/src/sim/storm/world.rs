@@ -6,11 +6,15 @@ use super::meter::Meter;
 use super::outcome::Outcome;
 use super::scenario::{Scenario, What};
 use super::server::Server;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::generate::clients::Clients as Choice;
 use crate::generate::pattern::{Instants, Pattern, Period, Poisson};
 use crate::generate::random::Draws;
+use crate::report::{count, duration};
 use crate::sim::queue::Queue;
+
+/// Events of one run at most: some seconds of work. The built-in scenarios take up to 1.5 million.
+pub(super) const MOST_EVENTS: u64 = 20_000_000;
 
 /// Streams of random numbers, one a purpose, so that another behaviour of the clients leaves the traffic alone.
 mod stream {
@@ -50,6 +54,15 @@ pub fn run(scenario: &Scenario, seed: u64) -> Result<Outcome> {
         queue.at(trigger.to(), Event::Trigger { on: false });
     }
     while let Some(event) = queue.next_before(scenario.end()) {
+        if queue.scheduled() > MOST_EVENTS {
+            return Err(Error::failed(format!(
+                "more than {} events by {} of {}: too many to simulate; a smaller `count` or rate of [[clients]], fewer \
+                 `attempts`, or a shorter `duration` takes fewer",
+                count(MOST_EVENTS),
+                duration(queue.now()),
+                duration(scenario.duration())
+            )));
+        }
         match event {
             Event::Begin { source } => {
                 let origin = &mut sources[source];

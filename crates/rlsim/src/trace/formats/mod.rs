@@ -91,7 +91,11 @@ pub(crate) fn choose(source: &mut Source, options: &ReadOptions, label: &str) ->
         return Err(Error::failed(format!("{label}: empty: no records at all")));
     }
     FORMATS.iter().copied().find(|f| f.detect(&head)).ok_or_else(|| {
-        let first = head.lines().find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
+        let Some(first) = head.lines().find(|line| !line.trim_ascii().is_empty()) else {
+            let beyond =
+                if head.whole { ": no records at all" } else { " in its first 64 KiB; --format NAME reads on" };
+            return Error::failed(format!("{label}: nothing but blank lines{beyond}"));
+        };
         Error::failed(format!(
             "{label}:1:1: format not recognised, found {}; name one with --format: {}",
             shown(first),

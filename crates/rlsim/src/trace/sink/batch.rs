@@ -1,10 +1,10 @@
 //! A sink's work shared with other threads: workers collect parts of an input, and the sink takes them back in order.
 
+use super::doubtful::Doubtful;
 use super::{SHOWN, Sink};
-use crate::error::{Error, Result};
-use crate::trace::client_name::ClientNames;
+use crate::error::Result;
+use crate::trace::client_column::ClientColumn;
 use crate::trace::columns::Facts;
-use crate::trace::record::Why;
 use crate::trace::times::Times;
 
 /// What a worker read of a part of an input.
@@ -17,6 +17,8 @@ pub(crate) struct Batch {
     facts: Facts,
     bad_shown: Vec<String>,
     unnamed: u64,
+    doubtful: Doubtful,
+    lines: Option<Vec<u64>>,
 }
 
 impl<'o> Sink<'o> {
@@ -33,8 +35,7 @@ impl<'o> Sink<'o> {
             options: self.options,
             zone: self.zone.clone(),
             times: self.times.worker(),
-            clients: ClientNames::new(self.options),
-            client: Vec::new(),
+            client: ClientColumn::new(self.options),
             cost: Vec::new(),
             facts: Facts::default(),
             input: self.input.clone(),
@@ -43,39 +44,43 @@ impl<'o> Sink<'o> {
             bad_shown: Vec::new(),
             unnamed: 0,
             handed: 0,
+            clamped: 0,
+            doubtful: Doubtful::of_one(),
             stream: None,
+            lines: self.lines.is_some().then(Vec::new),
         }
     }
 
     /// What came in since the last batch; the clients stay known.
-    pub(crate) fn take_batch(&mut self) -> Batch {
+    pub(crate) fn take_batch(&mut self) -> Result<Batch> {
+        let client = std::mem::take(self.client.column()?);
         let next = self.times.worker();
-        let names = self.clients.names()[self.handed..].to_vec();
+        let names = self.client.names()[self.handed..].to_vec();
         self.handed += names.len();
-        Batch {
+        Ok(Batch {
             times: std::mem::replace(&mut self.times, next),
-            client: std::mem::take(&mut self.client),
+            client,
             cost: std::mem::take(&mut self.cost),
             names,
             facts: std::mem::take(&mut self.facts),
             bad_shown: std::mem::take(&mut self.bad_shown),
             unnamed: std::mem::take(&mut self.unnamed),
-        }
+            doubtful: std::mem::replace(&mut self.doubtful, Doubtful::of_one()),
+            lines: self.lines.as_mut().map(std::mem::take),
+        })
     }
 
     /// Adds a worker's batch. `seen` holds the indices here of the clients that the worker knows.
     pub(crate) fn absorb(&mut self, batch: Batch, seen: &mut Vec<u32>) -> Result<()> {
-        let too_many = || Error::failed(Why::TooManyClients.to_string());
-        for name in &batch.names {
-            // Names of a worker have their normal form already.
-            seen.push(self.clients.index_of_normal(name).ok_or_else(too_many)?);
-        }
         let before = self.client.len();
-        self.client.extend(batch.client.iter().map(|&c| seen[c as usize]));
+        self.client.absorb(&batch.client, &batch.names, seen)?;
         if !batch.cost.is_empty() || !self.cost.is_empty() {
             self.cost.resize(before, 1);
             self.cost.extend_from_slice(&batch.cost);
             self.cost.resize(self.client.len(), 1);
+        }
+        if let (Some(lines), Some(later)) = (&mut self.lines, &batch.lines) {
+            lines.extend_from_slice(later);
         }
         self.times.absorb(&batch.times);
         let facts = batch.facts;
@@ -84,7 +89,9 @@ impl<'o> Sink<'o> {
         self.facts.bad += facts.bad;
         self.facts.blank += facts.blank;
         self.facts.skipped += facts.skipped;
+        self.facts.answers.merge(&facts.answers);
         self.unnamed += batch.unnamed;
+        self.doubtful.absorb(batch.doubtful);
         let room = SHOWN.saturating_sub(self.bad_shown.len());
         self.bad_shown.extend(batch.bad_shown.into_iter().take(room));
         self.within_rows()?;

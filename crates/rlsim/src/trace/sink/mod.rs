@@ -1,17 +1,19 @@
 //! Where readers put records: counts every one, makes events of those that can be read, remembers the first bad ones.
 
 mod batch;
+mod doubtful;
 mod finish;
 
 pub(crate) use batch::Batch;
 
-use super::client_name::ClientNames;
+use self::doubtful::Doubtful;
+use super::client_column::ClientColumn;
 use super::columns::Facts;
 use super::options::{OnError, ReadOptions, TimeUnit};
 use super::plan::Plan;
 use super::record::{Bad, Field, Parsed, Place, Record, When, Why, shown};
 use super::stream::{EVENTS, Stream};
-use super::time_text::{parse, parse_pair};
+use super::time_text::{TimeError, parse, parse_pair};
 use super::times::Times;
 use super::units::{duration_nanos, whole_units};
 use super::zone::Zone;
@@ -25,8 +27,7 @@ pub(crate) struct Sink<'o> {
     options: &'o ReadOptions,
     zone: Zone,
     times: Times,
-    clients: ClientNames,
-    client: Vec<u32>,
+    client: ClientColumn,
     /// Empty while every cost is one unit.
     cost: Vec<u64>,
     facts: Facts,
@@ -38,8 +39,13 @@ pub(crate) struct Sink<'o> {
     unnamed: u64,
     /// Names handed over in batches.
     handed: usize,
+    /// Starts before time zero, moved there.
+    clamped: u64,
+    doubtful: Doubtful,
     /// Where events go instead of being kept.
     stream: Option<Stream<'o>>,
+    /// The line of each event, kept where events are handed on, so that one out of order can be shown.
+    lines: Option<Vec<u64>>,
 }
 
 impl<'o> Sink<'o> {
@@ -49,8 +55,7 @@ impl<'o> Sink<'o> {
             options,
             zone: Zone::named(options.timezone.as_deref())?,
             times: Times::default(),
-            clients: ClientNames::new(options),
-            client: Vec::new(),
+            client: ClientColumn::new(options),
             cost: Vec::new(),
             facts: Facts::default(),
             input: String::new(),
@@ -59,13 +64,16 @@ impl<'o> Sink<'o> {
             bad_shown: Vec::new(),
             unnamed: 0,
             handed: 0,
+            clamped: 0,
+            doubtful: Doubtful::default(),
             stream: None,
+            lines: None,
         })
     }
 
     /// A sink that hands events on in blocks instead of keeping them.
     pub(crate) fn streaming(options: &'o ReadOptions, stream: Stream<'o>) -> Result<Self> {
-        Ok(Sink { stream: Some(stream), ..Sink::new(options)? })
+        Ok(Sink { stream: Some(stream), lines: Some(Vec::new()), ..Sink::new(options)? })
     }
 
     /// Starts another input.
@@ -79,6 +87,7 @@ impl<'o> Sink<'o> {
         }
         self.input = input.to_string();
         self.times.begin(self.input.clone());
+        self.doubtful.begin();
     }
 
     /// Says what the records of this input will hold, before the first of them.
@@ -135,8 +144,13 @@ impl<'o> Sink<'o> {
 
     /// A record that may be an event.
     pub(crate) fn record(&mut self, place: Place<'_>, record: &Record<'_>) -> Result<()> {
-        match self.event(record) {
-            Ok(()) => self.row(),
+        match self.event(place, record) {
+            Ok(()) => {
+                if let Some(lines) = &mut self.lines {
+                    lines.push(place.line);
+                }
+                self.row()
+            }
             Err(bad) => self.bad(place, &bad),
         }
     }
@@ -158,7 +172,7 @@ impl<'o> Sink<'o> {
     }
 
     /// Appends to every column, or to none.
-    fn event<'a>(&mut self, record: &Record<'a>) -> std::result::Result<(), Bad<'a>> {
+    fn event<'a>(&mut self, place: Place<'_>, record: &Record<'a>) -> std::result::Result<(), Bad<'a>> {
         let (stamp, at) = match record.when {
             When::One(field) => (parse(field.text), field),
             When::DateAndTime(date, time) => (parse_pair(date.text, time.text), date),
@@ -179,8 +193,11 @@ impl<'o> Sink<'o> {
                 .map_err(|error| Bad { why: Why::Duration(error), found: field })?,
         };
         let name = record.client.unwrap_or_default();
-        let client = self.clients.index(name.text).ok_or(Bad { why: Why::TooManyClients, found: name })?;
-        self.times.push(stamp, duration, &mut self.zone).map_err(|why| Bad { why, found: at })?;
+        let doubtful = self.times.push(stamp, duration, &mut self.zone).map_err(|why| Bad { why, found: at })?;
+        if doubtful {
+            let bad = Bad { why: Why::Time(TimeError::BeyondRange), found: at };
+            self.doubtful.add(self.times.doubtful(&stamp), || describe(&self.input, place, &bad));
+        }
         if self.has_client && matches!(name.text, b"" | b"-") {
             self.unnamed += 1;
         }
@@ -190,7 +207,8 @@ impl<'o> Sink<'o> {
         if cost != 1 || !self.cost.is_empty() {
             self.cost.push(cost);
         }
-        self.client.push(client);
+        self.client.push(name.text);
+        self.facts.answers.count(record.answer);
         self.facts.events += 1;
         Ok(())
     }
@@ -203,12 +221,19 @@ impl<'o> Sink<'o> {
         let finished = std::mem::take(&mut self.times).finish();
         self.times = finished.next;
         self.facts.notes.extend(finished.notes);
+        self.clamped += finished.clamped;
         let (mut at, mut starts) = (finished.at, finished.starts);
-        self.drop_beyond(&mut at, &mut starts, &finished.beyond)?;
+        self.drop_beyond(&mut at, &mut starts, &finished.beyond, &finished.units)?;
         let Some(stream) = &mut self.stream else { return Ok(()) };
-        let handed_on = stream.hand_on(&self.input, &at, &self.client, &self.cost);
-        self.client.clear();
+        let lines = self.lines.as_deref().unwrap_or_default();
+        stream.check_order(&at, lines, |event| self.times.label_of(&starts, event))?;
+        let client = self.client.column()?;
+        let handed_on = stream.hand_on(&at, client, &self.cost);
+        client.clear();
         self.cost.clear();
+        if let Some(lines) = &mut self.lines {
+            lines.clear();
+        }
         handed_on
     }
 }

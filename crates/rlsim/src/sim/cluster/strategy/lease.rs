@@ -56,12 +56,12 @@ pub(in super::super) struct Leases {
 
 /// Between a server and the store.
 pub(in super::super) enum Take {
-    /// To the store: so many units for this client, or at least so many.
-    Units { server: usize, client: u32, wanted: u64, least: u64 },
-    /// To the server: so many are yours.
-    Granted { server: usize, client: u32, units: u64 },
+    /// To the store: so many units for this client, or at least so many. The server waits until the deadline.
+    Units { server: usize, client: u32, wanted: u64, least: u64, deadline: u64 },
+    /// To the server: so many are yours. Units that come too late stay charged, and nobody has them.
+    Granted { server: usize, client: u32, units: u64, deadline: u64 },
     /// To the server: nothing for so long.
-    Refused { server: usize, client: u32, retry_after: u64 },
+    Refused { server: usize, client: u32, retry_after: u64, deadline: u64 },
     /// A server's own alarm: the lease is over.
     Expired { server: usize, client: u32, serial: u64 },
     /// To the store: so many were not needed.
@@ -129,9 +129,9 @@ fn give_back(client: u32, units: u64, network: &mut Network<Take>) {
 }
 
 fn ask(server: usize, client: u32, wanted: u64, least: u64, network: &mut Network<Take>) {
-    if !network.send(Take::Units { server, client, wanted, least }) {
-        network.alarm(network.faults.timeout.0, Take::TimedOut { server, client });
-    }
+    let deadline = network.deadline();
+    let message = Take::Units { server, client, wanted, least, deadline };
+    network.call(message, deadline, Take::TimedOut { server, client });
 }
 
 impl Decider for Leases {
@@ -155,18 +155,17 @@ impl Decider for Leases {
 
     fn receive(&mut self, message: Take, network: &mut Network<Take>) {
         match message {
-            Take::Units { server, client, wanted, least } => {
+            Take::Units { server, client, wanted, least, deadline } => {
                 network.ledger.store_operation(0, network.now());
                 let now = network.now();
                 let reply = match self.take(client, now, wanted, least) {
-                    Ok(units) => Take::Granted { server, client, units },
-                    Err(retry_after) => Take::Refused { server, client, retry_after },
+                    Ok(units) => Take::Granted { server, client, units, deadline },
+                    Err(retry_after) => Take::Refused { server, client, retry_after, deadline },
                 };
-                if !network.send(reply) {
-                    network.alarm(network.faults.timeout.0, Take::TimedOut { server, client });
-                }
+                network.call(reply, deadline, Take::TimedOut { server, client });
             }
-            Take::Granted { server, client, units } => {
+            Take::Granted { deadline, .. } | Take::Refused { deadline, .. } if network.is_late(deadline) => {}
+            Take::Granted { server, client, units, .. } => {
                 let lease = self.held.entry((server, client)).or_default();
                 let left = std::mem::replace(&mut lease.units, units);
                 lease.taken = units;
@@ -176,7 +175,7 @@ impl Decider for Leases {
                 network.alarm(self.keep, Take::Expired { server, client, serial });
                 self.spend(server, client, network);
             }
-            Take::Refused { server, client, retry_after } => {
+            Take::Refused { server, client, retry_after, .. } => {
                 let lease = self.held.entry((server, client)).or_default();
                 lease.refused_until = network.now().saturating_add(retry_after.max(1));
                 self.spend(server, client, network);

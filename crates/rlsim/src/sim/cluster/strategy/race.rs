@@ -2,7 +2,7 @@
 
 use ratelimit_core::{Algorithm, Nanos, Policy, PolicyState};
 
-use super::shared::{Fallback, send_or_time_out};
+use super::shared::Fallback;
 use super::{Decider, Request, answer};
 use crate::sim::cluster::network::Network;
 
@@ -16,10 +16,10 @@ pub(in super::super) struct Race {
 
 /// Between a server and a store that remembers.
 pub(in super::super) enum Remember {
-    /// To the store: what is known?
-    Read(Request),
-    /// To the server: this.
-    Known(Request, PolicyState),
+    /// To the store: what is known? The server waits until then.
+    Read(Request, u64),
+    /// To the server, which waits until then: this.
+    Known(Request, u64, PolicyState),
     /// To the store: this is known from now on.
     Write(u32, PolicyState),
     /// The server has waited in vain.
@@ -44,17 +44,20 @@ impl Decider for Race {
     type Message = Remember;
 
     fn arrive(&mut self, request: Request, network: &mut Network<Remember>) {
-        send_or_time_out(Remember::Read(request), Remember::TimedOut(request), network);
+        let deadline = network.deadline();
+        network.call(Remember::Read(request, deadline), deadline, Remember::TimedOut(request));
     }
 
     fn receive(&mut self, message: Remember, network: &mut Network<Remember>) {
         match message {
-            Remember::Read(request) => {
+            Remember::Read(request, deadline) => {
                 network.ledger.store_operation(0, network.now());
                 let state = self.state(request.client).clone();
-                send_or_time_out(Remember::Known(request, state), Remember::TimedOut(request), network);
+                network.call(Remember::Known(request, deadline, state), deadline, Remember::TimedOut(request));
             }
-            Remember::Known(request, mut state) => {
+            // The server has answered by itself, and writes nothing.
+            Remember::Known(_, deadline, _) if network.is_late(deadline) => {}
+            Remember::Known(request, _, mut state) => {
                 let now = Nanos::new(network.clock(request.server));
                 let decision = self.policy.decide(&mut state, now, request.cost);
                 if decision.is_allowed() {

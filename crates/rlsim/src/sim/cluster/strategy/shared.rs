@@ -42,10 +42,10 @@ pub(in super::super) struct Shared {
 
 /// Between a server and a store that decides.
 pub(in super::super) enum Ask {
-    /// To the store: may this pass?
-    May(Request),
-    /// To the server: the answer.
-    Said(Request, Decision),
+    /// To the store: may this pass? The server waits until then.
+    May(Request, u64),
+    /// To the server, which waits until then: the answer.
+    Said(Request, u64, Decision),
     /// The server has waited in vain.
     TimedOut(Request),
 }
@@ -57,23 +57,17 @@ impl Shared {
     }
 }
 
-/// Sends a message about a request; if it does not arrive, the server notices at its timeout.
-pub(super) fn send_or_time_out<M>(message: M, timed_out: M, network: &mut Network<M>) {
-    if !network.send(message) {
-        network.alarm(network.faults.timeout.0, timed_out);
-    }
-}
-
 impl Decider for Shared {
     type Message = Ask;
 
     fn arrive(&mut self, request: Request, network: &mut Network<Ask>) {
-        send_or_time_out(Ask::May(request), Ask::TimedOut(request), network);
+        let deadline = network.deadline();
+        network.call(Ask::May(request, deadline), deadline, Ask::TimedOut(request));
     }
 
     fn receive(&mut self, message: Ask, network: &mut Network<Ask>) {
         match message {
-            Ask::May(request) => {
+            Ask::May(request, deadline) => {
                 // The server chose a key at random.
                 let slot = usize::try_from(self.draws.below(self.slots.len() as u64)).unwrap_or(0);
                 network.ledger.store_operation(slot, network.now());
@@ -81,9 +75,11 @@ impl Decider for Shared {
                     Some(limiter) => limiter.decide(request.client, network.now(), request.cost),
                     None => Decision::Never { capacity: 0 },
                 };
-                send_or_time_out(Ask::Said(request, decision), Ask::TimedOut(request), network);
+                network.call(Ask::Said(request, deadline, decision), deadline, Ask::TimedOut(request));
             }
-            Ask::Said(request, decision) => answer(request, decision, network),
+            // The server has answered by itself.
+            Ask::Said(_, deadline, _) if network.is_late(deadline) => {}
+            Ask::Said(request, _, decision) => answer(request, decision, network),
             Ask::TimedOut(request) => {
                 let decision = self.fallback.decide(request, network);
                 answer(request, decision, network);

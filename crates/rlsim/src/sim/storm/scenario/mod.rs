@@ -18,7 +18,11 @@ use super::throttle::Throttle;
 use super::typed::Typed;
 use crate::error::{Error, Result};
 use crate::generate::units::Span;
+use crate::report::count;
 use crate::sim::limiter::By;
+
+/// Clients of all groups at most: each is kept in memory.
+const MOST_CLIENTS: u64 = 1_000_000;
 
 /// Scenarios in the binary: name and text.
 const BUILT_IN: [(&str, &str); 5] = [
@@ -105,6 +109,14 @@ impl Scenario {
             return Err("no [[clients]]: expected at least one group".into());
         }
         self.clients.iter().try_for_each(Group::check)?;
+        let clients: u64 = self.clients.iter().map(|group| u64::from(group.count)).sum();
+        if clients > MOST_CLIENTS {
+            return Err(format!(
+                "[[clients]]: `count` makes {} clients, expected at most {}",
+                count(clients),
+                count(MOST_CLIENTS)
+            ));
+        }
         self.trigger.as_ref().map_or(Ok(()), |trigger| trigger.check(self))?;
         let known = |name: &String| self.clients.iter().any(|group| group.name == *name);
         match self.compare.iter().filter_map(|variant| variant.clients.as_ref()).find(|name| !known(name)) {

@@ -94,6 +94,7 @@ fn first_line(
         .map(|field| String::from_utf8_lossy(field.text.trim_ascii()).into_owned())
         .collect();
     if is_header(&texts, options) {
+        say_if_repeated(&texts, sink, label);
         let mut names = Names { count: texts.len(), names: texts };
         let roles = header_roles(&names, options, sink, label);
         let plan = Plan::new(&mut names, options, roles, label)?;
@@ -111,6 +112,16 @@ fn first_line(
     let row = Row { place, kind: RowKind::Fields(fields) };
     row.deliver(expected, |fields| plan.parse(fields, &|i| names.name(i)), sink)?;
     Ok(Header { names, plan })
+}
+
+/// Of columns with one name only the first is found by it.
+fn say_if_repeated(names: &[String], sink: &mut Sink<'_>, label: &str) {
+    let repeated = |(i, name): &(usize, &String)| !name.is_empty() && names[..*i].contains(name);
+    if let Some((_, name)) = names.iter().enumerate().find(repeated) {
+        sink.note(format!(
+            "{label}: several columns are called {name:?}: the first counts, the others have only numbers"
+        ));
+    }
 }
 
 /// The first line is a header if the field asked for as time is no time; if none was asked for, if no field is one.

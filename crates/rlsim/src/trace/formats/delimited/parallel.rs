@@ -93,7 +93,7 @@ fn work(mut sink: Sink<'_>, splitter: Splitter, header: &Header, todo: &Receiver
     while let Ok((block, line)) = todo.recv() {
         let result = splitter.rows_of_block(&block, line, &mut spans, |row| header.deliver(row, &mut sink));
         let failed = result.is_err();
-        if done.send(result.map(|()| sink.take_batch())).is_err() || failed {
+        if done.send(result.and_then(|()| sink.take_batch())).is_err() || failed {
             break;
         }
     }

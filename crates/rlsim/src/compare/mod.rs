@@ -1,16 +1,20 @@
 //! The pipeline of `compare`, without its command line: a trace and policies in, a [`Report`] out.
 
+mod gather;
+mod stream;
+
 use std::num::NonZeroUsize;
 
 use ratelimit_core::{Algorithm, Policy, Quota, Rule, SlidingLog};
 
 use crate::error::Result;
 use crate::metrics::{
-    Closing, Identity, Layout, Offered, OfferedMetrics, PolicyMetrics, PolicyNumbers, Scope, busiest, envelope_lengths,
+    Closing, Depth, Identity, Layout, Memory, Offered, OfferedMetrics, PolicyMetrics, PolicyNumbers, Scope, busiest,
+    envelope_lengths,
 };
-use crate::replay::{By, Decider, History, NamedPolicy, Observer, Replayed, replay, replay_in_order};
+use crate::replay::{By, Decider, History, NamedPolicy, Observer, Replayed, memory, replay, replay_in_order};
 use crate::report::{Meta, Report, TraceMeta};
-use crate::trace::{Costs, Trace};
+use crate::trace::{Costs, Facts, Trace};
 
 /// What to replay and how.
 #[derive(Debug, Clone)]
@@ -21,9 +25,9 @@ pub struct Comparison {
     pub by: By,
     /// How many threads to use; the report does not depend on it.
     pub threads: NonZeroUsize,
-    /// Whether to measure burst envelopes (a pass over what was admitted for each of some forty lengths) and what each of
-    /// the busiest clients met over time.
-    pub details: bool,
+    /// How much is measured. Everything includes burst envelopes (a pass over what was admitted for each of some forty
+    /// lengths) and what each of the busiest clients met over time.
+    pub depth: Depth,
     /// The command that gives this report again, word by word.
     pub command: Vec<String>,
 }
@@ -72,11 +76,10 @@ impl Comparison {
             let shown = logs.iter().find(|(policy, _)| *policy == log(quota)).map(|(_, units)| *units);
             shown.or_else(|| hidden.iter().find(|(hidden, _)| *hidden == quota).map(|(_, units)| *units))
         };
-        let numbers = self
-            .policies
-            .iter()
-            .zip(replayed)
-            .filter_map(|(named, replayed)| numbers(named, replayed, named.quota().and_then(log_units), trace));
+        let memory = self.memory(trace);
+        let numbers = self.policies.iter().zip(replayed).enumerate().filter_map(|(i, (named, replayed))| {
+            numbers(named, replayed, named.quota().and_then(log_units), memory.get(i).copied(), trace)
+        });
         let mut report = Report::new(self.meta(trace), numbers.collect());
         report.offered = self.offered(trace);
         report
@@ -104,9 +107,10 @@ impl Comparison {
             end_ns,
             clients: trace.names.len() as u64,
             by_client: self.by == By::Client,
+            depth: self.depth,
             layout: Layout::new(start_ns, end_ns, self.window()),
             envelope: self.envelope_lengths(trace),
-            raster: if self.details { busiest(&requests(trace)) } else { Vec::new() },
+            raster: if self.depth == Depth::Everything { busiest(&requests(trace)) } else { Vec::new() },
         }
     }
 
@@ -117,7 +121,7 @@ impl Comparison {
 
     /// Lengths of the burst envelopes, the same for all policies; none when they are not wanted.
     fn envelope_lengths(&self, trace: &Trace) -> Vec<u64> {
-        if !self.details {
+        if self.depth < Depth::Everything {
             return Vec::new();
         }
         let (start_ns, end_ns) = span(trace);
@@ -128,29 +132,45 @@ impl Comparison {
 
     /// What was asked for, where that is wanted.
     fn offered(&self, trace: &Trace) -> Option<Offered> {
+        if self.depth < Depth::Everything {
+            return None;
+        }
         let lengths = self.envelope_lengths(trace);
         let window = self.window().unwrap_or(1);
         let watch = |_| Watch::Offered(Box::new(OfferedMetrics::new(&lengths, window)));
-        let everything = [Rule::Unlimited.into()];
-        let wanted = if self.details { &everything[..] } else { &[] };
-        let replayed = replay(trace, self.by, wanted, self.threads.get(), watch);
+        let replayed = replay(trace, self.by, &[Rule::Unlimited.into()], self.threads.get(), watch);
         replayed.into_iter().next().and_then(|replayed| replayed.observer.offered())
     }
 
+    /// What the states of each policy take at the peak, where that is wanted: it takes deciding everything once more.
+    fn memory(&self, trace: &Trace) -> Vec<Memory> {
+        let policies: Vec<Policy> = self.policies.iter().map(|named| named.policy).collect();
+        if self.depth == Depth::Everything { memory(trace, self.by, &policies, self.threads.get()) } else { Vec::new() }
+    }
+
     fn meta(&self, trace: &Trace) -> Meta {
-        Meta {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            command: self.command.clone(),
-            trace: trace_meta(trace),
-            names: trace.names.clone(),
-        }
+        self.meta_of(trace_meta(trace), trace.names.clone())
+    }
+
+    fn meta_of(&self, trace: TraceMeta, names: Vec<Box<[u8]>>) -> Meta {
+        Meta { version: env!("CARGO_PKG_VERSION").to_owned(), command: self.command.clone(), trace, names }
     }
 }
 
 /// The facts of a trace as every report states them.
 pub fn trace_meta(trace: &Trace) -> TraceMeta {
-    let facts = &trace.facts;
-    let (start_ns, end_ns) = span(trace);
+    facts_meta(&trace.facts, &Extent { clients: trace.names.len() as u64, units: units(trace), span: span(trace) })
+}
+
+/// How far a trace reaches.
+struct Extent {
+    clients: u64,
+    units: u64,
+    /// The first and the last event, in nanoseconds.
+    span: (u64, u64),
+}
+
+fn facts_meta(facts: &Facts, extent: &Extent) -> TraceMeta {
     TraceMeta {
         path: facts.paths.iter().map(|path| path.display().to_string()).collect(),
         format: facts.format.clone(),
@@ -159,10 +179,10 @@ pub fn trace_meta(trace: &Trace) -> TraceMeta {
         bad: facts.bad,
         blank: facts.blank,
         skipped: facts.skipped,
-        clients: trace.names.len() as u64,
-        units: units(trace),
-        start_ns,
-        end_ns,
+        clients: extent.clients,
+        units: extent.units,
+        start_ns: extent.span.0,
+        end_ns: extent.span.1,
         resolution_ns: facts.resolution_ns,
         reordered: facts.reordered,
         largest_step_back_ns: facts.largest_step_back_ns,
@@ -228,16 +248,25 @@ fn numbers(
     named: &NamedPolicy,
     replayed: Replayed<Watch>,
     log_units: Option<u64>,
+    memory: Option<Memory>,
     trace: &Trace,
 ) -> Option<PolicyNumbers> {
     let Watch::Metrics(metrics) = replayed.observer else {
         return None;
     };
-    let identity =
-        Identity { name: named.name.clone(), policy: named.policy.to_string(), algorithm: named.algorithm() };
+    let state_bytes = kept_bytes(named, replayed.state_bytes);
+    let memory = memory.filter(|_| state_bytes.is_some());
+    Some(metrics.finish(identity(named), &Closing { log_units, state_bytes, memory, names: &trace.names }))
+}
+
+fn identity(named: &NamedPolicy) -> Identity {
+    Identity { name: named.name.clone(), policy: named.policy.to_string(), algorithm: named.algorithm() }
+}
+
+/// The bytes of state, `None` where a policy keeps none.
+fn kept_bytes(named: &NamedPolicy, bytes: usize) -> Option<u64> {
     let keeps_state = named.policy.rules().iter().any(|rule| !matches!(rule, Rule::Unlimited));
-    let state_bytes = keeps_state.then_some(replayed.state_bytes as u64);
-    Some(metrics.finish(identity, &Closing { log_units, state_bytes, names: &trace.names }))
+    keeps_state.then_some(bytes as u64)
 }
 
 fn log(quota: Quota) -> Policy {

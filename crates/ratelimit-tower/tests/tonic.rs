@@ -1,0 +1,98 @@
+//! The example for tonic, over HTTP/2: a call that is refused is `RESOURCE_EXHAUSTED` with a retry delay to tonic's own
+//! client, not the `UNAVAILABLE` that an HTTP 429 would be.
+
+#[allow(dead_code, reason = "the example's `main` is for people")]
+#[path = "../examples/tonic.rs"]
+mod example;
+
+use http::uri::PathAndQuery;
+use tonic::client::Grpc;
+use tonic::transport::server::TcpIncoming;
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Request, Status};
+
+/// A server of its own, in the background of the test's runtime.
+async fn connect(policy: &'static str) -> Grpc<Channel> {
+    let incoming = TcpIncoming::bind("127.0.0.1:0".parse().unwrap()).expect("a free port");
+    let address = incoming.local_addr().expect("an address");
+    tokio::spawn(async move { example::serve(incoming, policy).await.expect("it serves") });
+    let endpoint = Endpoint::from_shared(format!("http://{address}")).expect("an address");
+    Grpc::new(endpoint.connect().await.expect("a connection"))
+}
+
+async fn call(client: &mut Grpc<Channel>, method: &'static str, name: &str) -> Result<String, Status> {
+    client.ready().await.expect("a connection");
+    let path = PathAndQuery::from_static(method);
+    let answer = client.unary(Request::new(name.to_owned()), path, example::TextCodec).await?;
+    Ok(answer.into_inner())
+}
+
+const HELLO: &str = "/hello.Greeter/Hello";
+
+/// A number of protocol buffers, and what follows it.
+fn varint(bytes: &[u8]) -> (u64, &[u8]) {
+    let end = bytes.iter().position(|byte| byte & 0x80 == 0).expect("an end") + 1;
+    let value = bytes[..end].iter().rev().fold(0, |value, byte| value << 7 | u64::from(byte & 0x7F));
+    (value, &bytes[end..])
+}
+
+/// The fields of a message: each its number and its content; a number's content is its bytes.
+fn fields(mut message: &[u8]) -> Vec<(u64, &[u8])> {
+    let mut fields = Vec::new();
+    while !message.is_empty() {
+        let (tag, rest) = varint(message);
+        let (content, rest) = match tag & 7 {
+            0 => rest.split_at(rest.len() - varint(rest).1.len()),
+            2 => {
+                let (length, rest) = varint(rest);
+                rest.split_at(usize::try_from(length).expect("a length"))
+            }
+            kind => panic!("no field of kind {kind} is expected"),
+        };
+        fields.push((tag >> 3, content));
+        message = rest;
+    }
+    fields
+}
+
+fn field(message: &[u8], number: u64) -> &[u8] {
+    let found = fields(message).into_iter().find(|(found, _)| *found == number);
+    found.map(|(_, content)| content).unwrap_or_default()
+}
+
+/// `google.rpc.RetryInfo` in `google.rpc.Status`: whole seconds, and nanoseconds.
+fn retry_delay(details: &[u8]) -> (u64, u64) {
+    let any = field(details, 3);
+    assert_eq!(field(any, 1), b"type.googleapis.com/google.rpc.RetryInfo");
+    let delay = field(field(any, 2), 1);
+    let number = |bytes: &[u8]| if bytes.is_empty() { 0 } else { varint(bytes).0 };
+    (number(field(delay, 1)), number(field(delay, 2)))
+}
+
+#[tokio::test]
+async fn a_refused_call_is_resource_exhausted_with_a_delay() {
+    let mut client = connect("token-bucket:1/1h,burst=2").await;
+    for name in ["alice", "bob"] {
+        assert_eq!(call(&mut client, HELLO, name).await.expect("within the limit"), format!("hello {name}"));
+    }
+    for _ in 0..2 {
+        let status = call(&mut client, HELLO, "eve").await.expect_err("beyond the limit");
+        assert_eq!((status.code(), status.message()), (Code::ResourceExhausted, "quota exceeded"));
+        let (seconds, nanos) = retry_delay(status.details());
+        // An hour, less what has passed since the first call.
+        assert!((3_000..=3_600).contains(&seconds) && nanos < 1_000_000_000, "{seconds} s {nanos} ns");
+        let pushback = status.metadata().get("grpc-retry-pushback-ms").expect("a pushback").to_str().unwrap();
+        assert_eq!(pushback.parse::<u64>().unwrap(), seconds * 1_000 + nanos.div_ceil(1_000_000));
+        assert_eq!(status.metadata().get("ratelimit-remaining").expect("what is left"), "0");
+        assert!(status.metadata().get("retry-after").is_some());
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_fails_in_the_service_is_charged_and_keeps_its_own_status() {
+    let mut client = connect("token-bucket:1/1h,burst=1").await;
+    let status = call(&mut client, "/hello.Greeter/Unknown", "alice").await.expect_err("no such method");
+    assert_eq!(status.code(), Code::Unimplemented);
+    let status = call(&mut client, HELLO, "alice").await.expect_err("beyond the limit");
+    assert_eq!(status.code(), Code::ResourceExhausted);
+}
