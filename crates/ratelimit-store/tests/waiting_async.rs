@@ -206,7 +206,7 @@ async fn giving_up_a_place_in_the_middle_brings_nobody_together() {
     assert!(gives_up.await.unwrap_err().is_cancelled());
     let fourth = passes(&limiter);
     let at = [first.await.unwrap(), third.await.unwrap(), fourth.await.unwrap()];
-    assert_eq!(at.map(|at| at.as_secs_ceil()), [0, 2, 3]);
+    assert_eq!(at.map(Nanos::as_secs_ceil), [0, 2, 3]);
     // The last in the bucket gives its place back.
     let last = passes(&limiter);
     tokio::task::yield_now().await;
