@@ -15,7 +15,8 @@ use tower::{Layer, ServiceExt, service_fn};
 #[tokio::test]
 async fn a_refused_call_is_resource_exhausted_with_a_delay() {
     let limit = Limit::parse("calls", "token-bucket:2/3s,burst=1").unwrap().key(Shared);
-    let layer = RateLimitLayer::builder().limit(limit).respond(grpc::respond).clock(ManualClock::default()).build().unwrap();
+    let layer =
+        RateLimitLayer::builder().limit(limit).respond(grpc::respond).clock(ManualClock::default()).build().unwrap();
     let call = |()| {
         let service = service_fn(|_| async { Ok::<_, Infallible>(axum::http::Response::new(Full::new(Bytes::new()))) });
         layer.layer(service).oneshot(axum::http::Request::new(()))
