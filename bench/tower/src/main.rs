@@ -166,7 +166,9 @@ fn main() {
         let peers = peers(clients);
         let mut contenders = contenders();
         // Everybody is known before anything is measured.
-        contenders.iter_mut().for_each(|(_, call)| drop(per_call(call, &peers)));
+        contenders.iter_mut().for_each(|(_, call)| {
+            let _ = per_call(call, &peers);
+        });
         let mut rounds: Vec<Vec<f64>> = Vec::new();
         let mut processor = vec![0; contenders.len()];
         for round in 0..ROUNDS {
