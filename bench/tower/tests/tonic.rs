@@ -18,7 +18,7 @@ async fn a_refused_call_is_resource_exhausted_with_a_delay() {
     let layer = RateLimitLayer::builder().limit(limit).respond(grpc::respond).clock(ManualClock::default()).build().unwrap();
     let call = |()| {
         let service = service_fn(|_| async { Ok::<_, Infallible>(axum::http::Response::new(Full::new(Bytes::new()))) });
-        layer.layer(service).oneshot(axum::http::Request::new(()))
+        layer.layer(service).oneshot(axum::http::Request::new(axum::body::Body::empty()))
     };
     assert_eq!(call(()).await.unwrap().headers().get("grpc-status"), None);
     let refused = call(()).await.unwrap();

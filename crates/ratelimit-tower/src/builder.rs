@@ -81,13 +81,17 @@ impl Builder {
         self
     }
 
-    /// Whether CORS preflights (OPTIONS with `Origin` and `Access-Control-Request-Method`) pass uncharged.
+    /// Whether CORS preflights (OPTIONS with `Origin` and `Access-Control-Request-Method`, without a body and a
+    /// `Content-Type`) pass uncharged, as they do unless told otherwise. They reach the inner service, whoever made them:
+    /// say `false` where that service does not look at the method (gRPC, a proxy, axum's `any` or a fallback), or where a
+    /// CORS layer outside of this one answers them anyway.
     pub fn exempt_preflight(mut self, exempt: bool) -> Builder {
         self.settings.exempt_preflight = exempt;
         self
     }
 
-    /// Passes these requests on, uncharged and without fields: health checks, say.
+    /// Passes these requests on, uncharged and without fields: health checks, say. They reach your handlers however often
+    /// they come, so let nothing decide that a client can write, except where the handler is cheap.
     pub fn skip(mut self, skip: impl Fn(&Head<'_>) -> bool + Send + Sync + 'static) -> Builder {
         self.settings.skip = Some(Arc::new(skip));
         self

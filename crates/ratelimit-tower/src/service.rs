@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http::{Method, Request, Response};
+use http_body::Body;
 use tower_service::Service;
 
 use crate::ask::{Answer, Outcome};
@@ -38,6 +39,7 @@ impl<S> RateLimit<S> {
 impl<S, B, R> Service<Request<B>> for RateLimit<S>
 where
     S: Service<Request<B>, Response = Response<R>> + Clone,
+    B: Body,
 {
     type Response = Response<ResponseBody<R>>;
     type Error = S::Error;
@@ -54,7 +56,7 @@ where
             is_head: request.method() == Method::HEAD,
             has_origin: engine.settings.expose && request.headers().contains_key(http::header::ORIGIN),
         };
-        match engine.begin(&head) {
+        match engine.begin(&head, !request.body().is_end_stream()) {
             Begin::Exempt => ResponseFuture::exempt(engine, about, self.inner.call(request)),
             Begin::Unidentified(error) => ResponseFuture::unidentified(engine, about, error),
             Begin::Pending(decision) => ResponseFuture::pending(engine, about, decision, self.take(), request),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Empty, Full};
 use ratelimit_core::Nanos;
 use ratelimit_store::{Clock, KeyedLimiter, ManualClock};
 use ratelimit_tower::headers::Dialect;
@@ -19,6 +19,7 @@ use ratelimit_tower::{
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 
 type Answer = Response<ResponseBody<Full<Bytes>>>;
+type NoBody = Empty<Bytes>;
 
 fn pong() -> Response<Full<Bytes>> {
     Response::new(Full::new(Bytes::from_static(b"pong")))
@@ -32,24 +33,24 @@ fn limit(policy: &str) -> Limit {
     Limit::parse("burst", policy).expect("a policy")
 }
 
-fn request() -> Request<()> {
+fn request() -> Request<NoBody> {
     from([192, 0, 2, 10])
 }
 
-fn from(peer: [u8; 4]) -> Request<()> {
-    let mut request = Request::new(());
+fn from(peer: [u8; 4]) -> Request<NoBody> {
+    let mut request = Request::new(NoBody::new());
     request.extensions_mut().insert(PeerAddr((peer, 40_000).into()));
     request
 }
 
-async fn ask(layer: &RateLimitLayer, request: Request<()>) -> Answer {
+async fn ask(layer: &RateLimitLayer, request: Request<NoBody>) -> Answer {
     ask_inner(layer, request, |_| pong()).await
 }
 
 async fn ask_inner(
     layer: &RateLimitLayer,
-    request: Request<()>,
-    inner: impl Fn(Request<()>) -> Response<Full<Bytes>> + Clone,
+    request: Request<NoBody>,
+    inner: impl Fn(Request<NoBody>) -> Response<Full<Bytes>> + Clone,
 ) -> Answer {
     let service = service_fn(move |request| {
         let response = inner(request);
@@ -106,7 +107,7 @@ async fn a_handle_charges_when_the_stream_has_ended() {
     let layer = burst("token-bucket:100/1m").charge_handles(true).build().unwrap();
     let handle: Arc<std::sync::Mutex<Option<ChargeHandle>>> = Arc::default();
     let kept = Arc::clone(&handle);
-    let keeping = move |request: Request<()>| {
+    let keeping = move |request: Request<NoBody>| {
         *kept.lock().unwrap() = request.extensions().get::<ChargeHandle>().cloned();
         pong()
     };
@@ -149,6 +150,37 @@ async fn a_refusal_by_one_policy_charges_none_whatever_their_keys() {
     assert_eq!(ask(&layer, with_key("b")).await.status(), StatusCode::OK);
     let refused = ask(&layer, with_key("c")).await;
     assert_eq!(field(&refused, "ratelimit"), "\"key\";r=2;t=60, \"address\";r=0;t=60");
+}
+
+/// Whoever has something to say is no browser that asks first: tonic, a proxy and `any` serve OPTIONS like a POST.
+#[tokio::test]
+async fn only_a_preflight_with_nothing_to_say_is_exempt() {
+    let grpc = ("content-type", "application/grpc");
+    for (body, content_type, charged) in [
+        ("", None, false),
+        ("", Some(grpc), true),
+        ("", Some(("content-type", "application/grpc-web+proto")), true),
+        ("", Some(("content-type", "text/plain")), true),
+        ("call", None, true),
+        ("call", Some(grpc), true),
+    ] {
+        let layer = burst("fixed-window:1/1m").build().unwrap();
+        let service = service_fn(|_: Request<Full<Bytes>>| async { Ok::<_, Infallible>(pong()) });
+        let service = ServiceBuilder::new().layer(&layer).service(service);
+        let mut statuses = Vec::new();
+        for _ in 0..2 {
+            let mut request = Request::new(Full::new(Bytes::from_static(body.as_bytes())));
+            *request.method_mut() = http::Method::OPTIONS;
+            request.extensions_mut().insert(PeerAddr(([192, 0, 2, 10], 40_000).into()));
+            let preflight = [("origin", "https://example.org"), ("access-control-request-method", "POST")];
+            for (name, value) in preflight.into_iter().chain(content_type) {
+                request.headers_mut().insert(name, http::HeaderValue::from_static(value));
+            }
+            statuses.push(service.clone().oneshot(request).await.unwrap().status().as_u16());
+        }
+        assert_eq!(statuses, [200, if charged { 429 } else { 200 }], "{body:?} {content_type:?}");
+        assert_eq!(layer.stats().exempt, if charged { 0 } else { 2 }, "{body:?} {content_type:?}");
+    }
 }
 
 /// Many threads at the edge of two policies: exactly the smaller one passes, and nothing of the other is lost.
@@ -260,7 +292,7 @@ async fn a_cost_that_never_fits_is_told_so() {
 #[tokio::test]
 async fn without_a_peer_nobody_passes_and_the_problem_says_why() {
     let layer = burst("fixed-window:1/1m").build().unwrap();
-    let refused = ask(&layer, Request::new(())).await;
+    let refused = ask(&layer, Request::new(NoBody::new())).await;
     assert_eq!(refused.status(), StatusCode::INTERNAL_SERVER_ERROR);
     assert!(body(refused).await.contains("urn:ratelimit:peer-unknown"));
     let by_key = limit("fixed-window:1/1m").key(ApiKey::bearer());
@@ -318,7 +350,7 @@ async fn grpc_is_told_in_its_own_words() {
 #[tokio::test]
 async fn clones_share_their_clients_and_readiness_is_the_inner_services() {
     let layer = burst("fixed-window:2/1m").build().unwrap();
-    let service = service_fn(|_: Request<()>| async { Ok::<_, Infallible>(pong()) });
+    let service = service_fn(|_: Request<NoBody>| async { Ok::<_, Infallible>(pong()) });
     let mut one = ServiceBuilder::new().layer(&layer).service(service);
     let mut other = one.clone();
     for service in [&mut one, &mut other] {

@@ -59,8 +59,8 @@ pub(crate) enum Begin {
 }
 
 impl Engine {
-    pub(crate) fn begin(self: &Arc<Self>, head: &Head<'_>) -> Begin {
-        if self.is_exempt(head) {
+    pub(crate) fn begin(self: &Arc<Self>, head: &Head<'_>, has_body: bool) -> Begin {
+        if self.is_exempt(head, has_body) {
             count(&self.counters.exempt);
             return Begin::Exempt;
         }
@@ -83,8 +83,8 @@ impl Engine {
         Begin::Pending(Box::pin(async move { engine.decide_shared(asks, partitions).await }))
     }
 
-    fn is_exempt(&self, head: &Head<'_>) -> bool {
-        let preflight = self.settings.exempt_preflight && is_preflight(head.method, head.headers);
+    fn is_exempt(&self, head: &Head<'_>, has_body: bool) -> bool {
+        let preflight = self.settings.exempt_preflight && !has_body && is_preflight(head.method, head.headers);
         preflight || self.settings.skip.as_ref().is_some_and(|skip| skip(head))
     }
 
@@ -157,12 +157,14 @@ fn answer(decisions: impl Iterator<Item = Decision>) -> Answer {
     })
 }
 
-/// A browser's question before the request proper. Only OPTIONS counts, and only with both of its fields: anything
-/// else would be a way past the limits.
+/// A browser's question before the request proper. Only OPTIONS counts, only with both of its fields, and only with
+/// nothing to say (no body, no `Content-Type`): anything else would be a way past the limits, as tonic, a proxy or a
+/// handler of any method serves it like a POST.
 fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
     method == Method::OPTIONS
         && headers.contains_key(header::ORIGIN)
         && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+        && !headers.contains_key(header::CONTENT_TYPE)
 }
 
 impl fmt::Debug for Engine {
