@@ -148,7 +148,8 @@ impl Builder {
         self
     }
 
-    /// The secret under which credentials are kept and `pk` is made; random for this process unless set.
+    /// The secret under which credentials and long keys are kept and `pk` is made; random for this process unless set, so
+    /// limits on a shared backend need it, unless their keys are short and no credentials, as addresses are.
     pub fn secret(mut self, secret: Secret) -> Builder {
         self.secret = Some(secret);
         self
@@ -187,6 +188,9 @@ impl Builder {
         self.check_dialects(&stated)?;
         if self.settings.timer.is_none() && rules.iter().any(|rule| matches!(rule, Rule::LeakyBucket(_))) {
             return Err(BuildError::NoTimer);
+        }
+        if let Some((limit, why)) = self.limits.iter().find_map(|limit| Some((limit, limit.key.mistake()?))) {
+            return Err(BuildError::Key(limit.name.clone(), why));
         }
         let shared = |limit: &&Limit| limit.shared.is_some();
         if self.secret.is_none() && self.limits.iter().filter(shared).any(|limit| limit.key.uses_secret()) {

@@ -2,17 +2,19 @@
 //! Time is tokio's, which stands still until a test moves it, or a manual clock.
 
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Empty, Full};
-use ratelimit_core::Nanos;
-use ratelimit_store::{Clock, KeyedLimiter, ManualClock};
+use ratelimit_core::{Decision, Nanos};
+use ratelimit_store::{Backend, Clock, KeyedLimiter, ManualClock};
 use ratelimit_tower::headers::Dialect;
-use ratelimit_tower::key::{ApiKey, ClientIp, FirstOf, PeerAddr, Shared};
+use ratelimit_tower::key::{
+    All, ApiKey, ClientIp, FirstOf, KeyExtractor, MatchedRoute, PeerAddr, Route, Secret, Shared, from_fn,
+};
 use ratelimit_tower::{
     ActualCost, BuildError, Builder, ChargeHandle, Limit, RateLimitLayer, ResponseBody, TokioTimer, grpc,
 };
@@ -105,7 +107,7 @@ async fn a_cost_known_afterwards_is_charged_and_may_be_debt() {
 #[tokio::test]
 async fn a_handle_charges_when_the_stream_has_ended() {
     let layer = burst("token-bucket:100/1m").charge_handles(true).build().unwrap();
-    let handle: Arc<std::sync::Mutex<Option<ChargeHandle>>> = Arc::default();
+    let handle: Arc<Mutex<Option<ChargeHandle>>> = Arc::default();
     let kept = Arc::clone(&handle);
     let keeping = move |request: Request<NoBody>| {
         *kept.lock().unwrap() = request.extensions().get::<ChargeHandle>().cloned();
@@ -336,6 +338,113 @@ async fn a_shared_backend_answers_like_memory() {
     }
 }
 
+/// A backend on the network: it notes what it is asked, fails or hangs where a test says so, and has 5 of 9 left.
+#[derive(Debug, Clone, Default)]
+struct Recorder {
+    keys: Arc<Mutex<Vec<Vec<u8>>>>,
+    calls: Arc<Mutex<Vec<(&'static str, u64)>>>,
+    failing: &'static [&'static str],
+    hanging: &'static [&'static str],
+}
+
+impl Recorder {
+    fn called<T>(&self, what: &'static str, key: &[u8], units: u64, answer: T) -> Reply<T>
+    where
+        T: Send + 'static,
+    {
+        let (recorder, key) = (self.clone(), key.to_vec());
+        // Nothing happens before the future is asked, as with a network.
+        Box::pin(async move {
+            recorder.keys.lock().unwrap().push(key);
+            recorder.calls.lock().unwrap().push((what, units));
+            if recorder.hanging.contains(&what) {
+                std::future::pending::<()>().await;
+            }
+            if recorder.failing.contains(&what) { Err(std::io::Error::other("down")) } else { Ok(answer) }
+        })
+    }
+
+    fn calls(&self) -> Vec<(&'static str, u64)> {
+        self.calls.lock().unwrap().clone()
+    }
+}
+
+type Reply<T> = std::pin::Pin<Box<dyn Future<Output = Result<T, std::io::Error>> + Send>>;
+
+const FIVE_LEFT: Decision = Decision::Allowed { remaining: 5, reset_after: Nanos::from_secs(60), delay: Nanos::ZERO };
+
+impl Backend for Recorder {
+    type Error = std::io::Error;
+    type Decide = Reply<Decision>;
+    type Change = Reply<()>;
+
+    fn check_n(&self, key: &[u8], cost: u64) -> Self::Decide {
+        self.called("check", key, cost, FIVE_LEFT)
+    }
+
+    fn peek(&self, key: &[u8], cost: u64) -> Self::Decide {
+        self.called("peek", key, cost, FIVE_LEFT)
+    }
+
+    fn charge(&self, key: &[u8], cost: u64) -> Self::Change {
+        self.called("charge", key, cost, ())
+    }
+
+    fn refund(&self, key: &[u8], cost: u64) -> Self::Change {
+        self.called("refund", key, cost, ())
+    }
+
+    fn reset(&self, key: &[u8]) -> Self::Change {
+        self.called("reset", key, 0, ())
+    }
+}
+
+/// What a backend on the network would be asked for, by a server that knows no secret.
+fn keys_seen(key: impl KeyExtractor, secret: Option<Secret>) -> Result<Vec<Vec<u8>>, BuildError> {
+    let backend = Recorder::default();
+    let seen = Arc::clone(&backend.keys);
+    let shared = RateLimitLayer::builder().limit(limit("fixed-window:9/1m").key(key).on(backend));
+    let layer = secret.into_iter().fold(shared, Builder::secret).build()?;
+    let mut request = request();
+    request.extensions_mut().insert(PeerAddr("[2001:db8::1]:80".parse().unwrap()));
+    request.extensions_mut().insert(Route("/a/route/of/more/than/sixty-four/bytes/with/the/address/beside/it/{id}"));
+    request.headers_mut().insert("authorization", http::HeaderValue::from_static("Bearer abc"));
+    assert_eq!(block_on(ask(&layer, request)).status(), 200);
+    let seen = seen.lock().unwrap().clone();
+    Ok(seen)
+}
+
+/// Servers that share a backend must ask for a client by the same bytes, or be told that they do not.
+#[test]
+fn two_servers_have_one_key_for_a_client_or_are_not_built() {
+    let long_text = || from_fn("user", |_| Some("u".repeat(100).into()));
+    let ip = ClientIp::peer;
+    let extractors: [fn() -> Arc<dyn KeyExtractor>; 4] = [
+        || Arc::new(ClientIp::peer()),
+        || Arc::new(Shared),
+        || Arc::new(FirstOf::of(ClientIp::peer()).or(Shared)),
+        || Arc::new(All::of(ClientIp::peer())),
+    ];
+    for extractor in extractors {
+        let keys = keys_seen(extractor(), None);
+        assert!(keys.as_ref().is_ok_and(|keys| keys.len() == 1), "{:?}", extractor());
+        assert_eq!(keys, keys_seen(extractor(), None), "{:?}", extractor());
+    }
+    let hashed: [&dyn Fn() -> Arc<dyn KeyExtractor>; 6] = [
+        &|| Arc::new(MatchedRoute::new()),
+        &|| Arc::new(All::of(MatchedRoute::new()).and(ip())),
+        &|| Arc::new(All::of(ip()).and(ip()).and(ip()).and(ip())),
+        &|| Arc::new(long_text()),
+        &|| Arc::new(FirstOf::of(ip()).or(long_text())),
+        &|| Arc::new(ApiKey::bearer()),
+    ];
+    for extractor in hashed {
+        assert_eq!(keys_seen(extractor(), None), Err(BuildError::NoSecret), "{:?}", extractor());
+        let secret = || Some(Secret::new([7; 16]));
+        assert_eq!(keys_seen(extractor(), secret()), keys_seen(extractor(), secret()), "{:?}", extractor());
+    }
+}
+
 #[tokio::test]
 async fn grpc_is_told_in_its_own_words() {
     let layer = burst("fixed-window:1/1m").respond(grpc::respond).build().unwrap();
@@ -372,6 +481,15 @@ fn mistakes_are_found_when_the_layer_is_built() {
     let rule: ratelimit_core::Policy = "fixed-window:1/1s".parse().unwrap();
     let shared = limit("fixed-window:1/1s").on(KeyedLimiter::new(rule)).key(ApiKey::bearer());
     assert_eq!(build(RateLimitLayer::builder().limit(shared)), Some(BuildError::NoSecret));
+    for key in [ClientIp::behind_hops(0, http::header::FORWARDED), ClientIp::behind([], http::header::FORWARDED)] {
+        for limit in
+            [limit("fixed-window:1/1s").key(key.clone()), limit("fixed-window:1/1s").key(All::of(Shared).and(key))]
+        {
+            let mistake = build(RateLimitLayer::builder().limit(limit));
+            assert!(matches!(&mistake, Some(BuildError::Key(name, _)) if name == "burst"), "{mistake:?}");
+            assert!(mistake.unwrap().to_string().contains("`ClientIp::peer()`"));
+        }
+    }
     let message = BuildError::NoTimer.to_string();
     assert!(message.contains(".wait(TokioTimer"), "{message}");
 }

@@ -18,7 +18,7 @@ use ratelimit_core::{Decision, Nanos, Policy};
 use ratelimit_store::{Backend, ManualClock};
 use ratelimit_tower::headers::{Dialect, Reset};
 use ratelimit_tower::key::{
-    All, ApiKey, ClientIp, ClientKey, FirstOf, Head, KeyError, KeyExtractor, MatchedRoute, PeerAddr,
+    All, ApiKey, ClientIp, ClientKey, FirstOf, Head, KeyError, KeyExtractor, MatchedRoute, PeerAddr, Secret,
 };
 use ratelimit_tower::{Builder, Limit, RateLimitLayer, ResponseBody, WhenUnavailable};
 use serde_json::Value;
@@ -107,6 +107,7 @@ fn layer(row: &Value, policies: &[&Value], clocks: &Clocks, store_fails: bool) -
     let wall = Arc::clone(&clocks.wall);
     let mut builder = RateLimitLayer::builder()
         .clock(clocks.steady.clone())
+        .secret(Secret::new([7; 16]))
         .wall_clock(move || wall.load(Ordering::Relaxed))
         .partition_key(options["emit_pk"] == true)
         .expose_fields(options["cors"] == "outermost")
