@@ -97,14 +97,16 @@ impl Builder {
         self
     }
 
-    /// Decides and counts, but refuses nothing, delays nothing and sends no fields: to try a limit out.
+    /// Decides and counts, but refuses nothing (not for want of a key or a backend either), delays nothing and sends no
+    /// fields: to try a limit out. What would have been refused is charged nothing, also not afterwards.
     pub fn shadow(mut self, shadow: bool) -> Builder {
         self.settings.shadow = shadow;
         self
     }
 
     /// Gives back what a request was charged if its response has such a status. To count only failures (a login, say):
-    /// `|status| status.is_success()`.
+    /// `|status| status.is_success()`. What has aged by then is not given back, so slow responses do not come together as
+    /// a burst of later windows. Only the HTTP status is seen: gRPC calls that fail have 200.
     pub fn refund_when(mut self, refund: impl Fn(StatusCode) -> bool + Send + Sync + 'static) -> Builder {
         self.settings.refund = Some(Arc::new(refund));
         self
@@ -141,7 +143,8 @@ impl Builder {
     }
 
     /// Waits with this timer for the turn of a request in a leaky bucket, at most so long; one whose turn comes later
-    /// is refused at once. A request that is dropped while it waits gives its place back (in memory).
+    /// is refused at once. A request that is dropped while it waits gives its place back if it was the last one (in a
+    /// layer that keeps all its clients in memory); a place in the middle of the queue stays used.
     pub fn wait(mut self, timer: impl Timer, at_most: Duration) -> Builder {
         self.settings.timer = Some(Arc::new(timer));
         self.settings.max_delay = Nanos::try_from(at_most).unwrap_or(Nanos::MAX);

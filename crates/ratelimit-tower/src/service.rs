@@ -80,6 +80,6 @@ where
 /// For costs that are known only afterwards.
 pub(crate) fn attach_handle<B>(engine: &Arc<Engine>, outcome: &Outcome, request: &mut Request<B>) {
     if engine.settings.charge_handles {
-        request.extensions_mut().insert(ChargeHandle::new(engine, outcome.asks.as_slice()));
+        request.extensions_mut().insert(ChargeHandle::new(engine, outcome));
     }
 }

@@ -16,7 +16,8 @@ use ratelimit_tower::key::{
     All, ApiKey, ClientIp, FirstOf, KeyExtractor, MatchedRoute, PeerAddr, Route, Secret, Shared, from_fn,
 };
 use ratelimit_tower::{
-    ActualCost, BuildError, Builder, ChargeHandle, Limit, RateLimitLayer, ResponseBody, TokioTimer, grpc,
+    ActualCost, BuildError, Builder, ChargeHandle, Limit, RateLimitLayer, ResponseBody, TokioTimer, WhenUnavailable,
+    grpc,
 };
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 
@@ -84,6 +85,142 @@ async fn only_failures_count_where_successes_are_given_back() {
     assert_eq!(field(&ask_inner(&layer, request(), failing).await, "ratelimit-remaining"), "1");
     assert_eq!(field(&ask_inner(&layer, request(), failing).await, "ratelimit-remaining"), "0");
     assert_eq!(ask(&layer, request()).await.status(), StatusCode::TOO_MANY_REQUESTS);
+}
+
+/// A success that ends windows later gives nothing back: what it was charged has aged, and what is counted is others'.
+#[tokio::test]
+async fn what_has_aged_is_not_given_back() {
+    for policy in ["fixed-window:2/1m", "sliding-log:2/1m", "token-bucket:2/1m"] {
+        let clock = ManualClock::new(Nanos::from_secs(86_400));
+        let builder = RateLimitLayer::builder().limit(limit(policy)).clock(clock.clone());
+        let layer = builder.refund_when(|status| status.is_success()).build().unwrap();
+        let failing = |_| {
+            let mut response = pong();
+            *response.status_mut() = StatusCode::UNAUTHORIZED;
+            response
+        };
+        let slow = service_fn(move |_: Request<NoBody>| {
+            let clock = clock.clone();
+            async move {
+                clock.advance(Nanos::from_secs(120));
+                tokio::task::yield_now().await;
+                Ok::<_, Infallible>(pong())
+            }
+        });
+        let mut slow = Box::pin(ServiceBuilder::new().layer(&layer).service(slow).oneshot(request()));
+        assert!(is_pending(&mut slow).await);
+        for _ in 0..2 {
+            assert_eq!(ask_inner(&layer, request(), failing).await.status(), StatusCode::UNAUTHORIZED, "{policy}");
+        }
+        assert_eq!(slow.await.unwrap().status(), StatusCode::OK, "{policy}");
+        assert_eq!(ask(&layer, request()).await.status(), StatusCode::TOO_MANY_REQUESTS, "{policy}");
+    }
+}
+
+/// Polls once; whether there is no answer yet.
+async fn is_pending<F: Future + Unpin>(future: &mut F) -> bool {
+    std::future::poll_fn(|context| std::task::Poll::Ready(std::pin::Pin::new(&mut *future).poll(context).is_pending()))
+        .await
+}
+
+/// Each layer takes what it asked about, and leaves the rest to the layers around it, and at last to whoever logs it.
+#[tokio::test]
+async fn layers_within_layers_each_take_their_own_cost() {
+    let named = |name: &str| {
+        let limit = Limit::parse(name, "token-bucket:100/1m").unwrap();
+        RateLimitLayer::builder().limit(limit).clock(ManualClock::default()).dialects([Dialect::Draft11])
+    };
+    let (inner, outer) = (named("inner").build().unwrap(), named("outer").build().unwrap());
+    let service = service_fn(|_: Request<NoBody>| async {
+        let mut response = pong();
+        response.extensions_mut().insert(ActualCost::of("outer", 10).and("inner", 20).and("iner", 30));
+        Ok::<_, Infallible>(response)
+    });
+    let service = ServiceBuilder::new().layer(&outer).layer(&inner).service(service);
+    let answer = service.oneshot(request()).await.unwrap();
+    let told: Vec<_> = answer.headers().get_all("ratelimit").iter().map(|value| value.to_str().unwrap()).collect();
+    assert!(told[0].starts_with("\"inner\";r=80;") && told[1].starts_with("\"outer\";r=90;"), "{told:?}");
+    let left = answer.extensions().get::<ActualCost>().expect("what nobody took");
+    assert_eq!(left.costs().collect::<Vec<_>>(), [("iner", 30)]);
+}
+
+/// Two policies on one failing or hanging backend, one in memory between them.
+fn three_policies(backend: &Recorder) -> RateLimitLayer {
+    let policy = |name: &str| Limit::parse(name, "token-bucket:9/1m").unwrap().cost(2);
+    let limits = [policy("one").on(backend.clone()), policy("two"), policy("three").on(backend.clone())];
+    limits.into_iter().fold(RateLimitLayer::builder(), Builder::limit).build().unwrap()
+}
+
+fn costing(one: u64, two: u64, three: u64) -> impl Fn(Request<NoBody>) -> Response<Full<Bytes>> + Clone {
+    move |_| {
+        let mut response = pong();
+        response.extensions_mut().insert(ActualCost::of("one", one).and("two", two).and("three", three));
+        response
+    }
+}
+
+#[tokio::test]
+async fn every_policy_is_settled_whatever_becomes_of_one() {
+    let backend = Recorder { failing: &["charge"], ..Recorder::default() };
+    let layer = three_policies(&backend);
+    let answer = ask_inner(&layer, request(), costing(7, 1, 1)).await;
+    assert_eq!((answer.status(), field(&answer, "ratelimit")), (StatusCode::OK, ""), "nothing is claimed");
+    assert!(backend.calls().ends_with(&[("charge", 5), ("refund", 1)]), "{:?}", backend.calls());
+
+    // The client goes away while the first is on its way.
+    let backend = Recorder { hanging: &["charge"], ..Recorder::default() };
+    let layer = three_policies(&backend);
+    {
+        let mut answer = Box::pin(ask_inner(&layer, request(), costing(7, 1, 8)));
+        assert!(is_pending(&mut answer).await);
+    }
+    assert!(backend.calls().ends_with(&[("charge", 5), ("charge", 6)]), "{:?}", backend.calls());
+}
+
+#[tokio::test]
+async fn what_was_decided_stands_when_the_fields_cannot_be_had() {
+    // What memory refuses is not asked of the backend, and needs no field of it.
+    let backend = Recorder { failing: &["peek"], ..Recorder::default() };
+    let layer = three_policies(&backend);
+    let statuses: Vec<_> = {
+        let mut statuses = Vec::new();
+        for _ in 0..5 {
+            let answer = ask(&layer, request()).await;
+            statuses.push((answer.status().as_u16(), field(&answer, "ratelimit").matches('"').count() / 2));
+        }
+        statuses
+    };
+    assert_eq!(statuses, [(200, 3), (200, 3), (200, 3), (200, 3), (429, 1)]);
+    let checks = backend.calls().iter().filter(|(what, _)| *what == "check").count();
+    assert_eq!(checks, 8);
+}
+
+#[tokio::test]
+async fn shadow_mode_refuses_nobody_and_gives_back_only_what_was_charged() {
+    let by_key = || limit("fixed-window:1/1m").key(ApiKey::bearer());
+    let layer = RateLimitLayer::builder().limit(by_key()).shadow(true).build().unwrap();
+    assert_eq!(ask(&layer, request()).await.status(), 200);
+    assert_eq!(ask(&layer, Request::new(NoBody::new())).await.status(), 200);
+    assert_eq!(layer.stats().unidentified, 2);
+
+    let down = limit("fixed-window:1/1m").on(Recorder { failing: &["check"], ..Recorder::default() });
+    let refusing = RateLimitLayer::builder().limit(down).when_unavailable(WhenUnavailable::Refuse);
+    assert_eq!(ask(&refusing.shadow(true).build().unwrap(), request()).await.status(), 200);
+
+    let layer = burst("fixed-window:5/1m").shadow(true);
+    let layer = layer.refund_when(|status| status.is_success()).build().unwrap();
+    let with = |status: StatusCode| {
+        move |_| {
+            let mut response = pong();
+            *response.status_mut() = status;
+            response
+        }
+    };
+    for (status, shadowed) in [(401, 0), (401, 0), (401, 0), (401, 0), (401, 0), (200, 1), (200, 2), (200, 3), (401, 4)]
+    {
+        ask_inner(&layer, request(), with(StatusCode::from_u16(status).unwrap())).await;
+        assert_eq!(layer.stats().shadowed, shadowed);
+    }
 }
 
 #[tokio::test]
@@ -277,6 +414,45 @@ async fn a_request_dropped_while_it_waits_gives_its_place_back() {
     let start = tokio::time::Instant::now();
     assert_eq!(ask(&layer, request()).await.status(), 200);
     assert!(start.elapsed() <= Duration::from_secs(1), "{:?}", start.elapsed());
+}
+
+/// Whoever joined behind the one that is dropped waits on, and nobody is let in beside them.
+#[tokio::test(start_paused = true)]
+async fn a_place_given_up_in_the_middle_of_a_queue_is_nobody_elses() {
+    for (dropped, expected) in [
+        (&[][..], [1, 2, 3, 4]),
+        // The last place is free again.
+        (&[3], [1, 2, 0, 3]),
+        (&[3, 2], [1, 0, 0, 2]),
+        // B and C: C and whoever comes next would have had the same turn.
+        (&[1], [0, 2, 3, 4]),
+        (&[2], [1, 0, 3, 4]),
+        // The one behind goes too, and then only its own place is free.
+        (&[2, 3], [1, 0, 0, 3]),
+    ] {
+        let layer = queue(Duration::from_secs(60));
+        let start = tokio::time::Instant::now();
+        let join = || {
+            let layer = layer.clone();
+            tokio::spawn(async move {
+                assert_eq!(ask(&layer, request()).await.status(), 200);
+                start.elapsed().as_secs()
+            })
+        };
+        assert_eq!(join().await.unwrap(), 0);
+        let mut waiting: Vec<_> = (0..3).map(|_| join()).collect();
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        for place in dropped {
+            waiting[*place - 1].abort();
+            tokio::task::yield_now().await;
+        }
+        waiting.push(join());
+        let mut turns = Vec::new();
+        for one in waiting {
+            turns.push(one.await.unwrap_or_default());
+        }
+        assert_eq!(turns, expected, "{dropped:?}");
+    }
 }
 
 #[tokio::test]

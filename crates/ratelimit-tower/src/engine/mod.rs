@@ -48,7 +48,7 @@ pub(crate) enum Kept {
 
 /// The first step with a request.
 pub(crate) enum Begin {
-    /// No policy has a say.
+    /// No policy has a say, or none could have one in shadow mode.
     Exempt,
     /// A client cannot be told.
     Unidentified(KeyError),
@@ -68,7 +68,7 @@ impl Engine {
             Ok(asks) => asks,
             Err(error) => {
                 count(&self.counters.unidentified);
-                return Begin::Unidentified(error);
+                return if self.settings.shadow { Begin::Exempt } else { Begin::Unidentified(error) };
             }
         };
         if asks.as_slice().is_empty() {
