@@ -69,7 +69,7 @@ impl Builder {
     }
 
     /// Adds `Access-Control-Expose-Headers` to answers to requests with an `Origin`, so that pages of other origins can
-    /// read the fields. Not needed where a CORS layer exposes [`RateLimitLayer::exposed_fields`].
+    /// read the fields, and `Vary: Origin` to all. Not needed where a CORS layer exposes [`RateLimitLayer::exposed_fields`].
     pub fn expose_fields(mut self, exposed: bool) -> Builder {
         self.settings.expose = exposed;
         self
@@ -130,13 +130,15 @@ impl Builder {
         self
     }
 
-    /// Refuses for want of quota with another status than 429; the problem says the same one.
+    /// Refuses for want of quota with another status than 429; the problem says the same one. `Retry-After` goes with 429
+    /// and 503 only.
     pub fn refusal_status(mut self, status: StatusCode) -> Builder {
         self.settings.respond = Arc::new(move |refusal| problem::respond(refusal, status));
         self
     }
 
-    /// Shapes the response to a refusal. `Retry-After`, the fields and `Cache-Control: no-store` are added to it.
+    /// Shapes the response to a refusal. The fields and `Cache-Control: no-store` are added to it, and with 429 and 503
+    /// `Retry-After`.
     pub fn respond(mut self, respond: impl Fn(&Refusal<'_>) -> Response<Bytes> + Send + Sync + 'static) -> Builder {
         self.settings.respond = Arc::new(respond);
         self

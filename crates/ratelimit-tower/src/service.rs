@@ -15,6 +15,10 @@ use crate::future::{About, ResponseFuture};
 use crate::key::Head;
 
 /// A service whose requests are limited. Made by [`RateLimitLayer`](crate::RateLimitLayer).
+///
+/// It is ready when the inner service is, and a request that waits (for a shared backend, or its turn) keeps what the
+/// inner service has reserved for it. Around a service with few places (a concurrency limit, a buffer), put those layers
+/// outside of this one, or waiting requests take the places of those that could be served.
 #[derive(Debug, Clone)]
 pub struct RateLimit<S> {
     inner: S,

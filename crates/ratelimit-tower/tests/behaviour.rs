@@ -11,7 +11,7 @@ use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Empty, Full};
 use ratelimit_core::{Decision, Nanos};
 use ratelimit_store::{Backend, Clock, KeyedLimiter, ManualClock};
-use ratelimit_tower::headers::Dialect;
+use ratelimit_tower::headers::{Dialect, Reset};
 use ratelimit_tower::key::{
     All, ApiKey, ClientIp, FirstOf, KeyExtractor, MatchedRoute, PeerAddr, Route, Secret, Shared, from_fn,
 };
@@ -629,7 +629,60 @@ async fn grpc_is_told_in_its_own_words() {
     assert_eq!((refused.status().as_u16(), field(&refused, "grpc-status")), (200, "8"));
     assert_eq!(field(&refused, "grpc-retry-pushback-ms"), "60000");
     assert_eq!(field(&refused, "content-type"), "application/grpc");
+    assert_eq!(field(&refused, "retry-after"), "", "with 200 it means nothing");
     assert_eq!(body(refused).await, "");
+}
+
+#[tokio::test]
+async fn retry_after_goes_with_the_statuses_that_mean_it() {
+    for (status, retry_after) in [(429, "60"), (503, "60"), (403, ""), (200, ""), (302, "")] {
+        let layer = burst("fixed-window:1/1m").refusal_status(StatusCode::from_u16(status).unwrap()).build().unwrap();
+        ask(&layer, request()).await;
+        let refused = ask(&layer, request()).await;
+        assert_eq!((refused.status().as_u16(), field(&refused, "retry-after")), (status, retry_after));
+        assert_eq!(field(&refused, "ratelimit-reset"), "60");
+    }
+}
+
+/// The single values describe the policy that refused, whichever layer has it and whatever the other has left.
+#[tokio::test]
+async fn of_nested_layers_the_one_that_refused_is_described() {
+    let of = |policy: &str, cost: u64, dialect: Dialect| {
+        let layer = RateLimitLayer::builder().limit(limit(policy).cost(cost)).dialects([dialect]);
+        layer.clock(ManualClock::new(Nanos::from_secs(86_400))).build().unwrap()
+    };
+    for (dialect, prefix) in [(Dialect::Triple, ""), (Dialect::XRateLimit(Reset::Delta), "x-")] {
+        // Refused by the inner one with 2 left, while the outer has 1 left after it has allowed; and the other way.
+        for (outer, inner, limit) in [(("3/1m", 1), ("5/1h", 3), "5"), (("5/1h", 3), ("3/1m", 1), "5")] {
+            let of = |(policy, cost): (&str, u64)| of(&format!("fixed-window:{policy}"), cost, dialect);
+            let service = service_fn(|_: Request<NoBody>| async { Ok::<_, Infallible>(pong()) });
+            let service = ServiceBuilder::new().layer(of(outer)).layer(of(inner)).service(service);
+            assert_eq!(service.clone().oneshot(request()).await.unwrap().status(), 200);
+            let refused = service.oneshot(request()).await.unwrap();
+            assert_eq!(refused.status(), 429);
+            let value = |name: &str| refused.headers()[format!("{prefix}ratelimit-{name}")].to_str().unwrap();
+            assert_eq!((value("limit"), value("remaining"), value("reset")), (limit, "2", "3600"), "{outer:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn answers_that_expose_fields_vary_by_origin() {
+    for (own, expected) in [(None, 1), (Some("accept"), 2), (Some("accept, ORIGIN"), 1), (Some("*"), 1)] {
+        for origin in [None, Some("https://example.org")] {
+            let layer = burst("fixed-window:9/1m").expose_fields(true).build().unwrap();
+            let mut request = request();
+            request.headers_mut().extend(origin.map(|origin| (http::header::ORIGIN, origin.parse().unwrap())));
+            let answer = ask_inner(&layer, request, move |_| {
+                let mut response = pong();
+                response.headers_mut().extend(own.map(|own| (http::header::VARY, own.parse().unwrap())));
+                response
+            });
+            let answer = answer.await;
+            assert_eq!(answer.headers().get_all("vary").iter().count(), expected, "{own:?} {origin:?}");
+            assert_eq!(answer.headers().contains_key("access-control-expose-headers"), origin.is_some());
+        }
+    }
 }
 
 #[tokio::test]

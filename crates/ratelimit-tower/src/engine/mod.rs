@@ -9,11 +9,12 @@ mod stripes;
 use std::fmt;
 use std::sync::Arc;
 
-use http::{HeaderMap, Method, header};
+use http::{HeaderMap, Method, Response, header};
 use ratelimit_core::{Decision, Nanos, Rule};
 use ratelimit_store::Clock;
 
 pub use charge::{ActualCost, ChargeError, ChargeHandle};
+use respond::Refused;
 pub(crate) use stripes::Stripes;
 
 use crate::ask::{Answer, Ask, Outcome};
@@ -116,10 +117,16 @@ impl Engine {
     }
 
     /// Adds the fields that describe an answer.
-    pub(crate) fn write_fields(&self, levels: &[Level], partitions: &[Partition], headers: &mut HeaderMap) {
-        let wall = &*self.settings.wall;
-        let report = Report { policies: &self.stated, levels, described: described(levels), partitions, wall };
-        self.fields.write(&report, headers);
+    pub(crate) fn write_fields<B>(&self, levels: &[Level], partitions: &[Partition], response: &mut Response<B>) {
+        let report = Report {
+            policies: &self.stated,
+            levels,
+            described: described(levels),
+            partitions,
+            refused_within: response.extensions().get::<Refused>().is_some(),
+            wall: &*self.settings.wall,
+        };
+        self.fields.write(&report, response.headers_mut());
     }
 
     /// The names of the policies that refused.
