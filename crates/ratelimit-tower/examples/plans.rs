@@ -10,7 +10,7 @@ use std::error::Error;
 
 use bytes::Bytes;
 use http::{Request, Response};
-use http_body_util::Full;
+use http_body_util::{Empty, Full};
 use ratelimit_tower::key::{Head, from_fn};
 use ratelimit_tower::{Limit, RateLimitLayer};
 use tower::{ServiceBuilder, ServiceExt, service_fn};
@@ -42,12 +42,13 @@ pub(crate) async fn three_requests_each() -> Result<Vec<String>, Box<dyn Error>>
         .limit(limit_of("free", "token-bucket:2/1m")?)
         .limit(limit_of("pro", "token-bucket:100/1m")?)
         .build()?;
-    let service = service_fn(|_: Request<()>| async { Ok::<_, Infallible>(Response::new(Full::<Bytes>::default())) });
+    let service =
+        service_fn(|_: Request<Empty<Bytes>>| async { Ok::<_, Infallible>(Response::new(Full::<Bytes>::default())) });
     let service = ServiceBuilder::new().layer(layer).service(service);
     let mut lines = Vec::new();
     for account in [Account { name: "alice", plan: "free" }, Account { name: "bob", plan: "pro" }] {
         for _ in 0..3 {
-            let mut request = Request::new(());
+            let mut request = Request::new(Empty::new());
             request.extensions_mut().insert(account.clone());
             let answer = service.clone().oneshot(request).await?;
             lines.push(format!("{}: {} {}", account.name, answer.status(), answer.headers()["ratelimit"].to_str()?));

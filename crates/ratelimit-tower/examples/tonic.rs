@@ -35,9 +35,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     serve(incoming, "token-bucket:1/1s,burst=5").await
 }
 
-/// Limits each address, whatever it calls.
+/// Limits each address, whatever it calls; also a call that looks like a preflight, as tonic serves any method.
 pub(crate) async fn serve(incoming: TcpIncoming, policy: &str) -> Result<(), Box<dyn Error>> {
-    let limit = RateLimitLayer::builder().limit(Limit::parse("calls", policy)?).respond(grpc::respond).build()?;
+    let builder = RateLimitLayer::builder().limit(Limit::parse("calls", policy)?).exempt_preflight(false);
+    let limit = builder.respond(grpc::respond).build()?;
     Server::builder()
         .layer(MapRequestLayer::new(say_peer))
         .layer(limit)

@@ -18,13 +18,15 @@ pub(crate) struct Ask {
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) asks: Few<Ask>,
-    /// One for each ask.
+    /// One for each ask; of a request that is refused, those that could be had.
     pub(crate) levels: Few<Level>,
-    /// One for each ask, or none at all.
+    /// One for each level, or none at all.
     pub(crate) partitions: Vec<Partition>,
     pub(crate) answer: Answer,
     /// The time of the decision, where this server's clock told it.
     pub(crate) at: Option<Nanos>,
+    /// The time on this server's clock when the first policy was asked.
+    pub(crate) begun: Nanos,
 }
 
 /// The policies' answers as one.

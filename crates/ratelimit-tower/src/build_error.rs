@@ -28,8 +28,10 @@ pub enum BuildError {
     SameField(HeaderName),
     /// A leaky bucket without a timer.
     NoTimer,
-    /// Credentials as keys of a shared backend without a secret.
+    /// Keys of a shared backend that may be hashed, without a secret to hash them with.
     NoSecret,
+    /// The key of this limit cannot be had as it was asked for.
+    Key(String, &'static str),
 }
 
 impl fmt::Display for BuildError {
@@ -67,9 +69,11 @@ impl fmt::Display for BuildError {
                 "a leaky bucket lets requests wait, and the layer has no timer: `.wait(TokioTimer, at_most)` \
                  (feature `tokio`)",
             ),
-            BuildError::NoSecret => {
-                f.write_str("servers that share limits by credentials must share a secret: `.secret(Secret::new(..))`")
-            }
+            BuildError::NoSecret => f.write_str(
+                "servers that share limits by credentials, or by keys that may be long, must share the secret that such \
+                 keys are hashed with: `.secret(Secret::new(..))`",
+            ),
+            BuildError::Key(name, why) => write!(f, "the key of the limit `{name}`: {why}"),
         }
     }
 }

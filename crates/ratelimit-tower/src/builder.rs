@@ -69,7 +69,7 @@ impl Builder {
     }
 
     /// Adds `Access-Control-Expose-Headers` to answers to requests with an `Origin`, so that pages of other origins can
-    /// read the fields. Not needed where a CORS layer exposes [`RateLimitLayer::exposed_fields`].
+    /// read the fields, and `Vary: Origin` to all. Not needed where a CORS layer exposes [`RateLimitLayer::exposed_fields`].
     pub fn expose_fields(mut self, exposed: bool) -> Builder {
         self.settings.expose = exposed;
         self
@@ -81,26 +81,32 @@ impl Builder {
         self
     }
 
-    /// Whether CORS preflights (OPTIONS with `Origin` and `Access-Control-Request-Method`) pass uncharged.
+    /// Whether CORS preflights (OPTIONS with `Origin` and `Access-Control-Request-Method`, without a body and a
+    /// `Content-Type`) pass uncharged, as they do unless told otherwise. They reach the inner service, whoever made them:
+    /// say `false` where that service does not look at the method (gRPC, a proxy, axum's `any` or a fallback), or where a
+    /// CORS layer outside of this one answers them anyway.
     pub fn exempt_preflight(mut self, exempt: bool) -> Builder {
         self.settings.exempt_preflight = exempt;
         self
     }
 
-    /// Passes these requests on, uncharged and without fields: health checks, say.
+    /// Passes these requests on, uncharged and without fields: health checks, say. They reach your handlers however often
+    /// they come, so let nothing decide that a client can write, except where the handler is cheap.
     pub fn skip(mut self, skip: impl Fn(&Head<'_>) -> bool + Send + Sync + 'static) -> Builder {
         self.settings.skip = Some(Arc::new(skip));
         self
     }
 
-    /// Decides and counts, but refuses nothing, delays nothing and sends no fields: to try a limit out.
+    /// Decides and counts, but refuses nothing (not for want of a key or a backend either), delays nothing and sends no
+    /// fields: to try a limit out. What would have been refused is charged nothing, also not afterwards.
     pub fn shadow(mut self, shadow: bool) -> Builder {
         self.settings.shadow = shadow;
         self
     }
 
     /// Gives back what a request was charged if its response has such a status. To count only failures (a login, say):
-    /// `|status| status.is_success()`.
+    /// `|status| status.is_success()`. What has aged by then is not given back, so slow responses do not come together as
+    /// a burst of later windows. Only the HTTP status is seen: gRPC calls that fail have 200.
     pub fn refund_when(mut self, refund: impl Fn(StatusCode) -> bool + Send + Sync + 'static) -> Builder {
         self.settings.refund = Some(Arc::new(refund));
         self
@@ -124,27 +130,31 @@ impl Builder {
         self
     }
 
-    /// Refuses for want of quota with another status than 429; the problem says the same one.
+    /// Refuses for want of quota with another status than 429; the problem says the same one. `Retry-After` goes with 429
+    /// and 503 only.
     pub fn refusal_status(mut self, status: StatusCode) -> Builder {
         self.settings.respond = Arc::new(move |refusal| problem::respond(refusal, status));
         self
     }
 
-    /// Shapes the response to a refusal. `Retry-After`, the fields and `Cache-Control: no-store` are added to it.
+    /// Shapes the response to a refusal. The fields and `Cache-Control: no-store` are added to it, and with 429 and 503
+    /// `Retry-After`.
     pub fn respond(mut self, respond: impl Fn(&Refusal<'_>) -> Response<Bytes> + Send + Sync + 'static) -> Builder {
         self.settings.respond = Arc::new(respond);
         self
     }
 
     /// Waits with this timer for the turn of a request in a leaky bucket, at most so long; one whose turn comes later
-    /// is refused at once. A request that is dropped while it waits gives its place back (in memory).
+    /// is refused at once. A request that is dropped while it waits gives its place back if it was the last one (in a
+    /// layer that keeps all its clients in memory); a place in the middle of the queue stays used.
     pub fn wait(mut self, timer: impl Timer, at_most: Duration) -> Builder {
         self.settings.timer = Some(Arc::new(timer));
         self.settings.max_delay = Nanos::try_from(at_most).unwrap_or(Nanos::MAX);
         self
     }
 
-    /// The secret under which credentials are kept and `pk` is made; random for this process unless set.
+    /// The secret under which credentials and long keys are kept and `pk` is made; random for this process unless set, so
+    /// limits on a shared backend need it, unless their keys are short and no credentials, as addresses are.
     pub fn secret(mut self, secret: Secret) -> Builder {
         self.secret = Some(secret);
         self
@@ -183,6 +193,9 @@ impl Builder {
         self.check_dialects(&stated)?;
         if self.settings.timer.is_none() && rules.iter().any(|rule| matches!(rule, Rule::LeakyBucket(_))) {
             return Err(BuildError::NoTimer);
+        }
+        if let Some((limit, why)) = self.limits.iter().find_map(|limit| Some((limit, limit.key.mistake()?))) {
+            return Err(BuildError::Key(limit.name.clone(), why));
         }
         let shared = |limit: &&Limit| limit.shared.is_some();
         if self.secret.is_none() && self.limits.iter().filter(shared).any(|limit| limit.key.uses_secret()) {

@@ -14,7 +14,7 @@ use tower_service::Service;
 
 use crate::ask::{Answer, Outcome};
 use crate::body::ResponseBody;
-use crate::engine::{ActualCost, Engine};
+use crate::engine::Engine;
 use crate::few::Few;
 use crate::headers::Level;
 use crate::key::KeyError;
@@ -79,7 +79,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         if let Some(outcome) = &self.outcome {
-            self.engine.give_back(outcome.asks.as_slice());
+            self.engine.give_back(outcome);
         }
     }
 }
@@ -169,9 +169,7 @@ where
                     let Some(decided) = outcome.as_ref() else {
                         return Poll::Ready(Ok(finish(this.engine, *this.about, response)));
                     };
-                    let actual = response.extensions_mut().remove::<ActualCost>();
-                    let settlement = this.engine.settlement(decided, response.status(), actual.as_ref());
-                    let Some(settlement) = settlement else {
+                    let Some(settlement) = this.engine.settlement(decided, &mut response) else {
                         this.engine.describe(&mut response, decided, decided.levels.as_slice());
                         return Poll::Ready(Ok(finish(this.engine, *this.about, response)));
                     };
@@ -211,8 +209,12 @@ where
     let Ok(outcome) = decision else {
         count(&engine.counters.unavailable);
         return match engine.settings.unavailable {
-            WhenUnavailable::Allow => State::Running { future: service.call(request), outcome: None },
-            WhenUnavailable::Refuse => State::Refused { response: Some(engine.refuse_unavailable()) },
+            WhenUnavailable::Refuse if !engine.settings.shadow => {
+                State::Refused { response: Some(engine.refuse_unavailable()) }
+            }
+            WhenUnavailable::Allow | WhenUnavailable::Refuse => {
+                State::Running { future: service.call(request), outcome: None }
+            }
         };
     };
     engine.count_outcome(&outcome);

@@ -5,7 +5,9 @@
 //! use ratelimit_tower::{Limit, RateLimitLayer, grpc};
 //!
 //! let limit = Limit::parse("calls", "token-bucket:100/1m")?;
-//! let layer = RateLimitLayer::builder().limit(limit).respond(grpc::respond).build()?;
+//! // A gRPC server does not look at the method: a call dressed up as a preflight is to be charged like any other.
+//! let builder = RateLimitLayer::builder().limit(limit).exempt_preflight(false);
+//! let layer = builder.respond(grpc::respond).build()?;
 //! // tonic: Server::builder().layer(layer)
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -37,7 +39,8 @@ const INTERNAL: u8 = 13;
 const UNAUTHENTICATED: u8 = 16;
 const RESOURCE_EXHAUSTED: u8 = 8;
 
-/// The response to a refusal, for [`Builder::respond`](crate::Builder::respond).
+/// The response to a refusal, for [`Builder::respond`](crate::Builder::respond); with it goes
+/// [`exempt_preflight(false)`](crate::Builder::exempt_preflight).
 pub fn respond(refusal: &Refusal<'_>) -> Response<Bytes> {
     let (code, message) = match refusal {
         Refusal::QuotaExceeded { .. } => (RESOURCE_EXHAUSTED, "quota exceeded"),

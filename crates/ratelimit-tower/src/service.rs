@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http::{Method, Request, Response};
+use http_body::Body;
 use tower_service::Service;
 
 use crate::ask::{Answer, Outcome};
@@ -14,6 +15,10 @@ use crate::future::{About, ResponseFuture};
 use crate::key::Head;
 
 /// A service whose requests are limited. Made by [`RateLimitLayer`](crate::RateLimitLayer).
+///
+/// It is ready when the inner service is, and a request that waits (for a shared backend, or its turn) keeps what the
+/// inner service has reserved for it. Around a service with few places (a concurrency limit, a buffer), put those layers
+/// outside of this one, or waiting requests take the places of those that could be served.
 #[derive(Debug, Clone)]
 pub struct RateLimit<S> {
     inner: S,
@@ -38,6 +43,7 @@ impl<S> RateLimit<S> {
 impl<S, B, R> Service<Request<B>> for RateLimit<S>
 where
     S: Service<Request<B>, Response = Response<R>> + Clone,
+    B: Body,
 {
     type Response = Response<ResponseBody<R>>;
     type Error = S::Error;
@@ -54,7 +60,7 @@ where
             is_head: request.method() == Method::HEAD,
             has_origin: engine.settings.expose && request.headers().contains_key(http::header::ORIGIN),
         };
-        match engine.begin(&head) {
+        match engine.begin(&head, !request.body().is_end_stream()) {
             Begin::Exempt => ResponseFuture::exempt(engine, about, self.inner.call(request)),
             Begin::Unidentified(error) => ResponseFuture::unidentified(engine, about, error),
             Begin::Pending(decision) => ResponseFuture::pending(engine, about, decision, self.take(), request),
@@ -78,6 +84,6 @@ where
 /// For costs that are known only afterwards.
 pub(crate) fn attach_handle<B>(engine: &Arc<Engine>, outcome: &Outcome, request: &mut Request<B>) {
     if engine.settings.charge_handles {
-        request.extensions_mut().insert(ChargeHandle::new(engine, outcome.asks.as_slice()));
+        request.extensions_mut().insert(ChargeHandle::new(engine, outcome));
     }
 }

@@ -14,7 +14,7 @@ pub struct Stats {
     pub never: u64,
     /// Let pass without a decision: skipped, a preflight, or no policy applied.
     pub exempt: u64,
-    /// Refused because the client could not be told.
+    /// Refused because the client could not be told; in shadow mode passed on.
     pub unidentified: u64,
     /// The shared backend had no answer (passed on or refused, as the layer was told).
     pub unavailable: u64,

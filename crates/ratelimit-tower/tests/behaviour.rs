@@ -2,23 +2,27 @@
 //! Time is tokio's, which stands still until a test moves it, or a manual clock.
 
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
-use http_body_util::{BodyExt, Full};
-use ratelimit_core::Nanos;
-use ratelimit_store::{Clock, KeyedLimiter, ManualClock};
-use ratelimit_tower::headers::Dialect;
-use ratelimit_tower::key::{ApiKey, ClientIp, FirstOf, PeerAddr, Shared};
+use http_body_util::{BodyExt, Empty, Full};
+use ratelimit_core::{Decision, Nanos};
+use ratelimit_store::{Backend, Clock, KeyedLimiter, ManualClock};
+use ratelimit_tower::headers::{Dialect, Reset};
+use ratelimit_tower::key::{
+    All, ApiKey, ClientIp, FirstOf, KeyExtractor, MatchedRoute, PeerAddr, Route, Secret, Shared, from_fn,
+};
 use ratelimit_tower::{
-    ActualCost, BuildError, Builder, ChargeHandle, Limit, RateLimitLayer, ResponseBody, TokioTimer, grpc,
+    ActualCost, BuildError, Builder, ChargeHandle, Limit, RateLimitLayer, ResponseBody, TokioTimer, WhenUnavailable,
+    grpc,
 };
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 
 type Answer = Response<ResponseBody<Full<Bytes>>>;
+type NoBody = Empty<Bytes>;
 
 fn pong() -> Response<Full<Bytes>> {
     Response::new(Full::new(Bytes::from_static(b"pong")))
@@ -32,24 +36,24 @@ fn limit(policy: &str) -> Limit {
     Limit::parse("burst", policy).expect("a policy")
 }
 
-fn request() -> Request<()> {
+fn request() -> Request<NoBody> {
     from([192, 0, 2, 10])
 }
 
-fn from(peer: [u8; 4]) -> Request<()> {
-    let mut request = Request::new(());
+fn from(peer: [u8; 4]) -> Request<NoBody> {
+    let mut request = Request::new(NoBody::new());
     request.extensions_mut().insert(PeerAddr((peer, 40_000).into()));
     request
 }
 
-async fn ask(layer: &RateLimitLayer, request: Request<()>) -> Answer {
+async fn ask(layer: &RateLimitLayer, request: Request<NoBody>) -> Answer {
     ask_inner(layer, request, |_| pong()).await
 }
 
 async fn ask_inner(
     layer: &RateLimitLayer,
-    request: Request<()>,
-    inner: impl Fn(Request<()>) -> Response<Full<Bytes>> + Clone,
+    request: Request<NoBody>,
+    inner: impl Fn(Request<NoBody>) -> Response<Full<Bytes>> + Clone,
 ) -> Answer {
     let service = service_fn(move |request| {
         let response = inner(request);
@@ -83,6 +87,142 @@ async fn only_failures_count_where_successes_are_given_back() {
     assert_eq!(ask(&layer, request()).await.status(), StatusCode::TOO_MANY_REQUESTS);
 }
 
+/// A success that ends windows later gives nothing back: what it was charged has aged, and what is counted is others'.
+#[tokio::test]
+async fn what_has_aged_is_not_given_back() {
+    for policy in ["fixed-window:2/1m", "sliding-log:2/1m", "token-bucket:2/1m"] {
+        let clock = ManualClock::new(Nanos::from_secs(86_400));
+        let builder = RateLimitLayer::builder().limit(limit(policy)).clock(clock.clone());
+        let layer = builder.refund_when(|status| status.is_success()).build().unwrap();
+        let failing = |_| {
+            let mut response = pong();
+            *response.status_mut() = StatusCode::UNAUTHORIZED;
+            response
+        };
+        let slow = service_fn(move |_: Request<NoBody>| {
+            let clock = clock.clone();
+            async move {
+                clock.advance(Nanos::from_secs(120));
+                tokio::task::yield_now().await;
+                Ok::<_, Infallible>(pong())
+            }
+        });
+        let mut slow = Box::pin(ServiceBuilder::new().layer(&layer).service(slow).oneshot(request()));
+        assert!(is_pending(&mut slow).await);
+        for _ in 0..2 {
+            assert_eq!(ask_inner(&layer, request(), failing).await.status(), StatusCode::UNAUTHORIZED, "{policy}");
+        }
+        assert_eq!(slow.await.unwrap().status(), StatusCode::OK, "{policy}");
+        assert_eq!(ask(&layer, request()).await.status(), StatusCode::TOO_MANY_REQUESTS, "{policy}");
+    }
+}
+
+/// Polls once; whether there is no answer yet.
+async fn is_pending<F: Future + Unpin>(future: &mut F) -> bool {
+    std::future::poll_fn(|context| std::task::Poll::Ready(std::pin::Pin::new(&mut *future).poll(context).is_pending()))
+        .await
+}
+
+/// Each layer takes what it asked about, and leaves the rest to the layers around it, and at last to whoever logs it.
+#[tokio::test]
+async fn layers_within_layers_each_take_their_own_cost() {
+    let named = |name: &str| {
+        let limit = Limit::parse(name, "token-bucket:100/1m").unwrap();
+        RateLimitLayer::builder().limit(limit).clock(ManualClock::default()).dialects([Dialect::Draft11])
+    };
+    let (inner, outer) = (named("inner").build().unwrap(), named("outer").build().unwrap());
+    let service = service_fn(|_: Request<NoBody>| async {
+        let mut response = pong();
+        response.extensions_mut().insert(ActualCost::of("outer", 10).and("inner", 20).and("iner", 30));
+        Ok::<_, Infallible>(response)
+    });
+    let service = ServiceBuilder::new().layer(&outer).layer(&inner).service(service);
+    let answer = service.oneshot(request()).await.unwrap();
+    let told: Vec<_> = answer.headers().get_all("ratelimit").iter().map(|value| value.to_str().unwrap()).collect();
+    assert!(told[0].starts_with("\"inner\";r=80;") && told[1].starts_with("\"outer\";r=90;"), "{told:?}");
+    let left = answer.extensions().get::<ActualCost>().expect("what nobody took");
+    assert_eq!(left.costs().collect::<Vec<_>>(), [("iner", 30)]);
+}
+
+/// Two policies on one failing or hanging backend, one in memory between them.
+fn three_policies(backend: &Recorder) -> RateLimitLayer {
+    let policy = |name: &str| Limit::parse(name, "token-bucket:9/1m").unwrap().cost(2);
+    let limits = [policy("one").on(backend.clone()), policy("two"), policy("three").on(backend.clone())];
+    limits.into_iter().fold(RateLimitLayer::builder(), Builder::limit).build().unwrap()
+}
+
+fn costing(one: u64, two: u64, three: u64) -> impl Fn(Request<NoBody>) -> Response<Full<Bytes>> + Clone {
+    move |_| {
+        let mut response = pong();
+        response.extensions_mut().insert(ActualCost::of("one", one).and("two", two).and("three", three));
+        response
+    }
+}
+
+#[tokio::test]
+async fn every_policy_is_settled_whatever_becomes_of_one() {
+    let backend = Recorder { failing: &["charge"], ..Recorder::default() };
+    let layer = three_policies(&backend);
+    let answer = ask_inner(&layer, request(), costing(7, 1, 1)).await;
+    assert_eq!((answer.status(), field(&answer, "ratelimit")), (StatusCode::OK, ""), "nothing is claimed");
+    assert!(backend.calls().ends_with(&[("charge", 5), ("refund", 1)]), "{:?}", backend.calls());
+
+    // The client goes away while the first is on its way.
+    let backend = Recorder { hanging: &["charge"], ..Recorder::default() };
+    let layer = three_policies(&backend);
+    {
+        let mut answer = Box::pin(ask_inner(&layer, request(), costing(7, 1, 8)));
+        assert!(is_pending(&mut answer).await);
+    }
+    assert!(backend.calls().ends_with(&[("charge", 5), ("charge", 6)]), "{:?}", backend.calls());
+}
+
+#[tokio::test]
+async fn what_was_decided_stands_when_the_fields_cannot_be_had() {
+    // What memory refuses is not asked of the backend, and needs no field of it.
+    let backend = Recorder { failing: &["peek"], ..Recorder::default() };
+    let layer = three_policies(&backend);
+    let statuses: Vec<_> = {
+        let mut statuses = Vec::new();
+        for _ in 0..5 {
+            let answer = ask(&layer, request()).await;
+            statuses.push((answer.status().as_u16(), field(&answer, "ratelimit").matches('"').count() / 2));
+        }
+        statuses
+    };
+    assert_eq!(statuses, [(200, 3), (200, 3), (200, 3), (200, 3), (429, 1)]);
+    let checks = backend.calls().iter().filter(|(what, _)| *what == "check").count();
+    assert_eq!(checks, 8);
+}
+
+#[tokio::test]
+async fn shadow_mode_refuses_nobody_and_gives_back_only_what_was_charged() {
+    let by_key = || limit("fixed-window:1/1m").key(ApiKey::bearer());
+    let layer = RateLimitLayer::builder().limit(by_key()).shadow(true).build().unwrap();
+    assert_eq!(ask(&layer, request()).await.status(), 200);
+    assert_eq!(ask(&layer, Request::new(NoBody::new())).await.status(), 200);
+    assert_eq!(layer.stats().unidentified, 2);
+
+    let down = limit("fixed-window:1/1m").on(Recorder { failing: &["check"], ..Recorder::default() });
+    let refusing = RateLimitLayer::builder().limit(down).when_unavailable(WhenUnavailable::Refuse);
+    assert_eq!(ask(&refusing.shadow(true).build().unwrap(), request()).await.status(), 200);
+
+    let layer = burst("fixed-window:5/1m").shadow(true);
+    let layer = layer.refund_when(|status| status.is_success()).build().unwrap();
+    let with = |status: StatusCode| {
+        move |_| {
+            let mut response = pong();
+            *response.status_mut() = status;
+            response
+        }
+    };
+    for (status, shadowed) in [(401, 0), (401, 0), (401, 0), (401, 0), (401, 0), (200, 1), (200, 2), (200, 3), (401, 4)]
+    {
+        ask_inner(&layer, request(), with(StatusCode::from_u16(status).unwrap())).await;
+        assert_eq!(layer.stats().shadowed, shadowed);
+    }
+}
+
 #[tokio::test]
 async fn a_cost_known_afterwards_is_charged_and_may_be_debt() {
     let tokens = limit("token-bucket:100/1m").unit("tokens").cost(10);
@@ -104,9 +244,9 @@ async fn a_cost_known_afterwards_is_charged_and_may_be_debt() {
 #[tokio::test]
 async fn a_handle_charges_when_the_stream_has_ended() {
     let layer = burst("token-bucket:100/1m").charge_handles(true).build().unwrap();
-    let handle: Arc<std::sync::Mutex<Option<ChargeHandle>>> = Arc::default();
+    let handle: Arc<Mutex<Option<ChargeHandle>>> = Arc::default();
     let kept = Arc::clone(&handle);
-    let keeping = move |request: Request<()>| {
+    let keeping = move |request: Request<NoBody>| {
         *kept.lock().unwrap() = request.extensions().get::<ChargeHandle>().cloned();
         pong()
     };
@@ -149,6 +289,37 @@ async fn a_refusal_by_one_policy_charges_none_whatever_their_keys() {
     assert_eq!(ask(&layer, with_key("b")).await.status(), StatusCode::OK);
     let refused = ask(&layer, with_key("c")).await;
     assert_eq!(field(&refused, "ratelimit"), "\"key\";r=2;t=60, \"address\";r=0;t=60");
+}
+
+/// Whoever has something to say is no browser that asks first: tonic, a proxy and `any` serve OPTIONS like a POST.
+#[tokio::test]
+async fn only_a_preflight_with_nothing_to_say_is_exempt() {
+    let grpc = ("content-type", "application/grpc");
+    for (body, content_type, charged) in [
+        ("", None, false),
+        ("", Some(grpc), true),
+        ("", Some(("content-type", "application/grpc-web+proto")), true),
+        ("", Some(("content-type", "text/plain")), true),
+        ("call", None, true),
+        ("call", Some(grpc), true),
+    ] {
+        let layer = burst("fixed-window:1/1m").build().unwrap();
+        let service = service_fn(|_: Request<Full<Bytes>>| async { Ok::<_, Infallible>(pong()) });
+        let service = ServiceBuilder::new().layer(&layer).service(service);
+        let mut statuses = Vec::new();
+        for _ in 0..2 {
+            let mut request = Request::new(Full::new(Bytes::from_static(body.as_bytes())));
+            *request.method_mut() = http::Method::OPTIONS;
+            request.extensions_mut().insert(PeerAddr(([192, 0, 2, 10], 40_000).into()));
+            let preflight = [("origin", "https://example.org"), ("access-control-request-method", "POST")];
+            for (name, value) in preflight.into_iter().chain(content_type) {
+                request.headers_mut().insert(name, http::HeaderValue::from_static(value));
+            }
+            statuses.push(service.clone().oneshot(request).await.unwrap().status().as_u16());
+        }
+        assert_eq!(statuses, [200, if charged { 429 } else { 200 }], "{body:?} {content_type:?}");
+        assert_eq!(layer.stats().exempt, if charged { 0 } else { 2 }, "{body:?} {content_type:?}");
+    }
 }
 
 /// Many threads at the edge of two policies: exactly the smaller one passes, and nothing of the other is lost.
@@ -245,6 +416,45 @@ async fn a_request_dropped_while_it_waits_gives_its_place_back() {
     assert!(start.elapsed() <= Duration::from_secs(1), "{:?}", start.elapsed());
 }
 
+/// Whoever joined behind the one that is dropped waits on, and nobody is let in beside them.
+#[tokio::test(start_paused = true)]
+async fn a_place_given_up_in_the_middle_of_a_queue_is_nobody_elses() {
+    for (dropped, expected) in [
+        (&[][..], [1, 2, 3, 4]),
+        // The last place is free again.
+        (&[3], [1, 2, 0, 3]),
+        (&[3, 2], [1, 0, 0, 2]),
+        // B and C: C and whoever comes next would have had the same turn.
+        (&[1], [0, 2, 3, 4]),
+        (&[2], [1, 0, 3, 4]),
+        // The one behind goes too, and then only its own place is free.
+        (&[2, 3], [1, 0, 0, 3]),
+    ] {
+        let layer = queue(Duration::from_secs(60));
+        let start = tokio::time::Instant::now();
+        let join = || {
+            let layer = layer.clone();
+            tokio::spawn(async move {
+                assert_eq!(ask(&layer, request()).await.status(), 200);
+                start.elapsed().as_secs()
+            })
+        };
+        assert_eq!(join().await.unwrap(), 0);
+        let mut waiting: Vec<_> = (0..3).map(|_| join()).collect();
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        for place in dropped {
+            waiting[*place - 1].abort();
+            tokio::task::yield_now().await;
+        }
+        waiting.push(join());
+        let mut turns = Vec::new();
+        for one in waiting {
+            turns.push(one.await.unwrap_or_default());
+        }
+        assert_eq!(turns, expected, "{dropped:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_cost_that_never_fits_is_told_so() {
     let layer = RateLimitLayer::builder().limit(limit("token-bucket:5/1m").cost(6)).build().unwrap();
@@ -260,7 +470,7 @@ async fn a_cost_that_never_fits_is_told_so() {
 #[tokio::test]
 async fn without_a_peer_nobody_passes_and_the_problem_says_why() {
     let layer = burst("fixed-window:1/1m").build().unwrap();
-    let refused = ask(&layer, Request::new(())).await;
+    let refused = ask(&layer, Request::new(NoBody::new())).await;
     assert_eq!(refused.status(), StatusCode::INTERNAL_SERVER_ERROR);
     assert!(body(refused).await.contains("urn:ratelimit:peer-unknown"));
     let by_key = limit("fixed-window:1/1m").key(ApiKey::bearer());
@@ -304,6 +514,113 @@ async fn a_shared_backend_answers_like_memory() {
     }
 }
 
+/// A backend on the network: it notes what it is asked, fails or hangs where a test says so, and has 5 of 9 left.
+#[derive(Debug, Clone, Default)]
+struct Recorder {
+    keys: Arc<Mutex<Vec<Vec<u8>>>>,
+    calls: Arc<Mutex<Vec<(&'static str, u64)>>>,
+    failing: &'static [&'static str],
+    hanging: &'static [&'static str],
+}
+
+impl Recorder {
+    fn called<T>(&self, what: &'static str, key: &[u8], units: u64, answer: T) -> Reply<T>
+    where
+        T: Send + 'static,
+    {
+        let (recorder, key) = (self.clone(), key.to_vec());
+        // Nothing happens before the future is asked, as with a network.
+        Box::pin(async move {
+            recorder.keys.lock().unwrap().push(key);
+            recorder.calls.lock().unwrap().push((what, units));
+            if recorder.hanging.contains(&what) {
+                std::future::pending::<()>().await;
+            }
+            if recorder.failing.contains(&what) { Err(std::io::Error::other("down")) } else { Ok(answer) }
+        })
+    }
+
+    fn calls(&self) -> Vec<(&'static str, u64)> {
+        self.calls.lock().unwrap().clone()
+    }
+}
+
+type Reply<T> = std::pin::Pin<Box<dyn Future<Output = Result<T, std::io::Error>> + Send>>;
+
+const FIVE_LEFT: Decision = Decision::Allowed { remaining: 5, reset_after: Nanos::from_secs(60), delay: Nanos::ZERO };
+
+impl Backend for Recorder {
+    type Error = std::io::Error;
+    type Decide = Reply<Decision>;
+    type Change = Reply<()>;
+
+    fn check_n(&self, key: &[u8], cost: u64) -> Self::Decide {
+        self.called("check", key, cost, FIVE_LEFT)
+    }
+
+    fn peek(&self, key: &[u8], cost: u64) -> Self::Decide {
+        self.called("peek", key, cost, FIVE_LEFT)
+    }
+
+    fn charge(&self, key: &[u8], cost: u64) -> Self::Change {
+        self.called("charge", key, cost, ())
+    }
+
+    fn refund(&self, key: &[u8], cost: u64) -> Self::Change {
+        self.called("refund", key, cost, ())
+    }
+
+    fn reset(&self, key: &[u8]) -> Self::Change {
+        self.called("reset", key, 0, ())
+    }
+}
+
+/// What a backend on the network would be asked for, by a server that knows no secret.
+fn keys_seen(key: impl KeyExtractor, secret: Option<Secret>) -> Result<Vec<Vec<u8>>, BuildError> {
+    let backend = Recorder::default();
+    let seen = Arc::clone(&backend.keys);
+    let shared = RateLimitLayer::builder().limit(limit("fixed-window:9/1m").key(key).on(backend));
+    let layer = secret.into_iter().fold(shared, Builder::secret).build()?;
+    let mut request = request();
+    request.extensions_mut().insert(PeerAddr("[2001:db8::1]:80".parse().unwrap()));
+    request.extensions_mut().insert(Route("/a/route/of/more/than/sixty-four/bytes/with/the/address/beside/it/{id}"));
+    request.headers_mut().insert("authorization", http::HeaderValue::from_static("Bearer abc"));
+    assert_eq!(block_on(ask(&layer, request)).status(), 200);
+    let seen = seen.lock().unwrap().clone();
+    Ok(seen)
+}
+
+/// Servers that share a backend must ask for a client by the same bytes, or be told that they do not.
+#[test]
+fn two_servers_have_one_key_for_a_client_or_are_not_built() {
+    let long_text = || from_fn("user", |_| Some("u".repeat(100).into()));
+    let ip = ClientIp::peer;
+    let extractors: [fn() -> Arc<dyn KeyExtractor>; 4] = [
+        || Arc::new(ClientIp::peer()),
+        || Arc::new(Shared),
+        || Arc::new(FirstOf::of(ClientIp::peer()).or(Shared)),
+        || Arc::new(All::of(ClientIp::peer())),
+    ];
+    for extractor in extractors {
+        let keys = keys_seen(extractor(), None);
+        assert!(keys.as_ref().is_ok_and(|keys| keys.len() == 1), "{:?}", extractor());
+        assert_eq!(keys, keys_seen(extractor(), None), "{:?}", extractor());
+    }
+    let hashed: [&dyn Fn() -> Arc<dyn KeyExtractor>; 6] = [
+        &|| Arc::new(MatchedRoute::new()),
+        &|| Arc::new(All::of(MatchedRoute::new()).and(ip())),
+        &|| Arc::new(All::of(ip()).and(ip()).and(ip()).and(ip())),
+        &|| Arc::new(long_text()),
+        &|| Arc::new(FirstOf::of(ip()).or(long_text())),
+        &|| Arc::new(ApiKey::bearer()),
+    ];
+    for extractor in hashed {
+        assert_eq!(keys_seen(extractor(), None), Err(BuildError::NoSecret), "{:?}", extractor());
+        let secret = || Some(Secret::new([7; 16]));
+        assert_eq!(keys_seen(extractor(), secret()), keys_seen(extractor(), secret()), "{:?}", extractor());
+    }
+}
+
 #[tokio::test]
 async fn grpc_is_told_in_its_own_words() {
     let layer = burst("fixed-window:1/1m").respond(grpc::respond).build().unwrap();
@@ -312,13 +629,66 @@ async fn grpc_is_told_in_its_own_words() {
     assert_eq!((refused.status().as_u16(), field(&refused, "grpc-status")), (200, "8"));
     assert_eq!(field(&refused, "grpc-retry-pushback-ms"), "60000");
     assert_eq!(field(&refused, "content-type"), "application/grpc");
+    assert_eq!(field(&refused, "retry-after"), "", "with 200 it means nothing");
     assert_eq!(body(refused).await, "");
+}
+
+#[tokio::test]
+async fn retry_after_goes_with_the_statuses_that_mean_it() {
+    for (status, retry_after) in [(429, "60"), (503, "60"), (403, ""), (200, ""), (302, "")] {
+        let layer = burst("fixed-window:1/1m").refusal_status(StatusCode::from_u16(status).unwrap()).build().unwrap();
+        ask(&layer, request()).await;
+        let refused = ask(&layer, request()).await;
+        assert_eq!((refused.status().as_u16(), field(&refused, "retry-after")), (status, retry_after));
+        assert_eq!(field(&refused, "ratelimit-reset"), "60");
+    }
+}
+
+/// The single values describe the policy that refused, whichever layer has it and whatever the other has left.
+#[tokio::test]
+async fn of_nested_layers_the_one_that_refused_is_described() {
+    let of = |policy: &str, cost: u64, dialect: Dialect| {
+        let layer = RateLimitLayer::builder().limit(limit(policy).cost(cost)).dialects([dialect]);
+        layer.clock(ManualClock::new(Nanos::from_secs(86_400))).build().unwrap()
+    };
+    for (dialect, prefix) in [(Dialect::Triple, ""), (Dialect::XRateLimit(Reset::Delta), "x-")] {
+        // Refused by the inner one with 2 left, while the outer has 1 left after it has allowed; and the other way.
+        for (outer, inner, limit) in [(("3/1m", 1), ("5/1h", 3), "5"), (("5/1h", 3), ("3/1m", 1), "5")] {
+            let of = |(policy, cost): (&str, u64)| of(&format!("fixed-window:{policy}"), cost, dialect);
+            let service = service_fn(|_: Request<NoBody>| async { Ok::<_, Infallible>(pong()) });
+            let service = ServiceBuilder::new().layer(of(outer)).layer(of(inner)).service(service);
+            assert_eq!(service.clone().oneshot(request()).await.unwrap().status(), 200);
+            let refused = service.oneshot(request()).await.unwrap();
+            assert_eq!(refused.status(), 429);
+            let value = |name: &str| refused.headers()[format!("{prefix}ratelimit-{name}")].to_str().unwrap();
+            assert_eq!((value("limit"), value("remaining"), value("reset")), (limit, "2", "3600"), "{outer:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn answers_that_expose_fields_vary_by_origin() {
+    for (own, expected) in [(None, 1), (Some("accept"), 2), (Some("accept, ORIGIN"), 1), (Some("*"), 1)] {
+        for origin in [None, Some("https://example.org")] {
+            let layer = burst("fixed-window:9/1m").expose_fields(true).build().unwrap();
+            let mut request = request();
+            request.headers_mut().extend(origin.map(|origin| (http::header::ORIGIN, origin.parse().unwrap())));
+            let answer = ask_inner(&layer, request, move |_| {
+                let mut response = pong();
+                response.headers_mut().extend(own.map(|own| (http::header::VARY, own.parse().unwrap())));
+                response
+            });
+            let answer = answer.await;
+            assert_eq!(answer.headers().get_all("vary").iter().count(), expected, "{own:?} {origin:?}");
+            assert_eq!(answer.headers().contains_key("access-control-expose-headers"), origin.is_some());
+        }
+    }
 }
 
 #[tokio::test]
 async fn clones_share_their_clients_and_readiness_is_the_inner_services() {
     let layer = burst("fixed-window:2/1m").build().unwrap();
-    let service = service_fn(|_: Request<()>| async { Ok::<_, Infallible>(pong()) });
+    let service = service_fn(|_: Request<NoBody>| async { Ok::<_, Infallible>(pong()) });
     let mut one = ServiceBuilder::new().layer(&layer).service(service);
     let mut other = one.clone();
     for service in [&mut one, &mut other] {
@@ -340,6 +710,15 @@ fn mistakes_are_found_when_the_layer_is_built() {
     let rule: ratelimit_core::Policy = "fixed-window:1/1s".parse().unwrap();
     let shared = limit("fixed-window:1/1s").on(KeyedLimiter::new(rule)).key(ApiKey::bearer());
     assert_eq!(build(RateLimitLayer::builder().limit(shared)), Some(BuildError::NoSecret));
+    for key in [ClientIp::behind_hops(0, http::header::FORWARDED), ClientIp::behind([], http::header::FORWARDED)] {
+        for limit in
+            [limit("fixed-window:1/1s").key(key.clone()), limit("fixed-window:1/1s").key(All::of(Shared).and(key))]
+        {
+            let mistake = build(RateLimitLayer::builder().limit(limit));
+            assert!(matches!(&mistake, Some(BuildError::Key(name, _)) if name == "burst"), "{mistake:?}");
+            assert!(mistake.unwrap().to_string().contains("`ClientIp::peer()`"));
+        }
+    }
     let message = BuildError::NoTimer.to_string();
     assert!(message.contains(".wait(TokioTimer"), "{message}");
 }

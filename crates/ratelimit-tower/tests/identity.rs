@@ -3,7 +3,7 @@
 
 use http::header::{HeaderName, HeaderValue};
 use http::{HeaderMap, Request};
-use ratelimit_tower::key::{ClientIp, Head, KeyError, PeerAddr};
+use ratelimit_tower::key::{ApiKey, ClientIp, ClientKey, Head, KeyError, KeyExtractor, PeerAddr, Secret};
 
 const XFF: HeaderName = HeaderName::from_static("x-forwarded-for");
 const REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
@@ -116,6 +116,31 @@ fn forwarded_from_trusted_networks() {
     }
 }
 
+/// A client writes its own address and the start of something that is to swallow what its proxy appends, in every
+/// parameter, in names as in values; the proxy appends its word in every form. Nothing of it may be the client's claim.
+#[test]
+fn what_a_client_opens_does_not_swallow_the_proxys_word() {
+    let forwarded = behind(http::header::FORWARDED);
+    for start in ["for", "by", "x", "secret"] {
+        for opened in ["=\"", "=\"\\", "=x\"", "=x\"\\", "\"=x", "\"=\"x", "x\"", "\"", "=\"x;y=\"", "=\\\""] {
+            for appended in [
+                ", for=203.0.113.9",
+                ", for=\"203.0.113.9:80\"",
+                ", for=\"[2001:db8::9]:80\";by=\"10.0.0.1\"",
+                ", by=\"10.0.0.1\";for=\"203.0.113.9:80\"",
+                ", proto=https;for=203.0.113.9",
+                ";for=203.0.113.9",
+            ] {
+                for claim in ["for=6.6.6.6;", "for=6.6.6.6,", "for=\"6.6.6.6\";", ""] {
+                    let line = format!("{claim}{start}{opened}{appended}");
+                    let client = client(&forwarded, PROXY, &http::header::FORWARDED, &[&line]);
+                    assert!([PROXY, "203.0.113.9", "2001:db8::9"].contains(&&*client), "{line}: {client}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn a_number_of_hops_counts_from_the_right_and_never_past_the_left() {
     for (hops, lines, expected) in [
@@ -123,7 +148,8 @@ fn a_number_of_hops_counts_from_the_right_and_never_past_the_left() {
         (2, &["1.1.1.1, 203.0.113.9, 10.0.0.2"], "203.0.113.9"),
         (2, &["1.1.1.1", "203.0.113.9", "10.0.0.2"], "203.0.113.9"),
         (2, &["203.0.113.9, unknown"], "203.0.113.9"),
-        (0, &["1.1.1.1, 203.0.113.9"], "203.0.113.9"),
+        // No proxy at all: nobody wrote it but the client.
+        (0, &["1.1.1.1, 203.0.113.9"], PROXY),
         (2, &["203.0.113.9"], PROXY),
         (3, &["1.1.1.1, 203.0.113.9"], PROXY),
         (usize::MAX, &["1.1.1.1, 203.0.113.9"], PROXY),
@@ -171,5 +197,29 @@ fn without_a_peer_nobody_is_believed() {
         let mut request = Request::new(());
         append(request.headers_mut(), &XFF, &["203.0.113.9"]);
         assert_eq!(extractor.address(&Head::of(&request)), Err(KeyError::NoPeer));
+    }
+}
+
+/// A server that reads the first word as the token must not see one client where we see many.
+#[test]
+fn a_bearer_token_is_one_word() {
+    let secret = Secret::new([7; 16]);
+    for (field, usable) in [
+        ("Bearer tok", true),
+        ("bearer   a-Z.0_9~+/==", true),
+        ("Bearer tok x1", false),
+        ("Bearer tok\tx1", false),
+        ("Bearer tok, x1", false),
+        ("Bearer a=b", false),
+        ("Bearer ==", false),
+        ("Bearer ", false),
+        ("Bearertok", false),
+        ("Basic tok", false),
+    ] {
+        let mut request = Request::new(());
+        append(request.headers_mut(), &http::header::AUTHORIZATION, &[field]);
+        let bearer = ApiKey::bearer();
+        let found = bearer.extract(&Head::of(&request), &mut ClientKey::new(&secret));
+        assert_eq!(found.is_ok(), usable, "{field}");
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
-use http_body_util::Full;
+use http_body_util::{Empty, Full};
 use ratelimit_core::Nanos;
 use ratelimit_store::Clock;
 use ratelimit_tower::client::{PoliteError, PoliteLayer};
@@ -41,7 +41,7 @@ async fn storm(policy: &str, dialects: &[Dialect], requests: usize, deadline: Du
     let server = server.build().unwrap();
     let pong = service_fn(|_| async { Ok::<_, Infallible>(Response::new(Full::new(Bytes::new()))) });
     let limited = server.layer(pong);
-    let service = service_fn(move |request: Request<()>| {
+    let service = service_fn(move |request: Request<Empty<Bytes>>| {
         let answer = limited.clone().call(request);
         async move {
             // The way back: whoever else was sent meanwhile could not know.
@@ -51,7 +51,8 @@ async fn storm(policy: &str, dialects: &[Dialect], requests: usize, deadline: Du
     });
     let client = PoliteLayer::new(TokioTimer, deadline).jitter(100, 1).clock(clock).layer(service);
     let start = Instant::now();
-    let sent: Vec<_> = (0..requests).map(|_| tokio::spawn(client.clone().oneshot(Request::new(())))).collect();
+    let sent: Vec<_> =
+        (0..requests).map(|_| tokio::spawn(client.clone().oneshot(Request::new(Empty::<Bytes>::new())))).collect();
     let mut allowed = 0;
     for request in sent {
         allowed += usize::from(request.await.unwrap().is_ok_and(|response| response.status() == 200));
@@ -97,7 +98,7 @@ async fn each_request_is_refused_once_at_most() {
     let server = RateLimitLayer::builder().limit(limit).clock(clock.clone()).build().unwrap();
     let refusals: Arc<[AtomicU64; 20]> = Arc::new(std::array::from_fn(|_| AtomicU64::new(0)));
     let counts = Arc::clone(&refusals);
-    let service = service_fn(move |request: Request<()>| {
+    let service = service_fn(move |request: Request<Empty<Bytes>>| {
         let index = *request.extensions().get::<usize>().expect("a number");
         let inner = service_fn(|_| async { Ok::<_, Infallible>(Response::new(Full::new(Bytes::new()))) });
         let answer = server.layer(inner).call(request);
@@ -112,7 +113,7 @@ async fn each_request_is_refused_once_at_most() {
     let client = PoliteLayer::new(TokioTimer, Duration::from_secs(600)).jitter(50, 7).clock(clock).layer(service);
     let sent: Vec<_> = (0..20usize)
         .map(|index| {
-            let mut request = Request::new(());
+            let mut request = Request::new(Empty::<Bytes>::new());
             request.extensions_mut().insert(index);
             tokio::spawn(client.clone().oneshot(request))
         })
@@ -134,20 +135,20 @@ async fn the_deadline_bounds_the_wait() {
 
 #[tokio::test(start_paused = true)]
 async fn a_refusal_without_a_wait_is_the_answer() {
-    let service = service_fn(|_: Request<()>| async {
+    let service = service_fn(|_: Request<Empty<Bytes>>| async {
         let mut response = Response::new(());
         *response.status_mut() = http::StatusCode::TOO_MANY_REQUESTS;
         Ok::<_, Infallible>(response)
     });
     let client = PoliteLayer::new(TokioTimer, Duration::from_secs(10)).layer(service);
-    assert_eq!(client.oneshot(Request::new(())).await.unwrap().status(), 429);
+    assert_eq!(client.oneshot(Request::new(Empty::<Bytes>::new())).await.unwrap().status(), 429);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_dropped_request_and_a_failing_service_hold_nobody_up() {
     let calls = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&calls);
-    let service = service_fn(move |_: Request<()>| {
+    let service = service_fn(move |_: Request<Empty<Bytes>>| {
         let call = counted.fetch_add(1, Ordering::Relaxed);
         async move {
             match call {
@@ -159,7 +160,7 @@ async fn a_dropped_request_and_a_failing_service_hold_nobody_up() {
         }
     });
     let client = PoliteLayer::new(TokioTimer, Duration::from_secs(60)).clock(Paused(Instant::now())).layer(service);
-    let send = || client.clone().oneshot(Request::new(()));
+    let send = || client.clone().oneshot(Request::new(Empty::<Bytes>::new()));
     assert!(send().await.is_ok());
     let hanging = tokio::spawn(send());
     tokio::time::sleep(Duration::from_secs(6)).await;

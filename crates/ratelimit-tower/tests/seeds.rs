@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use bytes::Bytes;
 use http::{HeaderName, Request, Response};
-use http_body_util::Full;
+use http_body_util::{Empty, Full};
 use ratelimit_core::Nanos;
 use ratelimit_store::ManualClock;
 use ratelimit_tower::key::{ApiKey, ClientIp, FirstOf, Head, PeerAddr};
@@ -28,7 +28,7 @@ impl Server {
 
     async fn get(&self, api_key: Option<&'static str>, peer: &str) -> Response<()> {
         let service = service_fn(|_| async { Ok::<_, Infallible>(Response::new(Full::new(Bytes::new()))) });
-        let mut request = Request::new(());
+        let mut request = Request::new(Empty::<Bytes>::new());
         request.extensions_mut().insert(PeerAddr(peer.parse().unwrap()));
         if let Some(key) = api_key {
             request.headers_mut().insert("x-api-key", http::HeaderValue::from_static(key));
@@ -55,7 +55,7 @@ async fn middleware() {
 
 #[tokio::test]
 async fn ip_fallback() {
-    let mut request = Request::new(());
+    let mut request = Request::new(Empty::<Bytes>::new());
     request.extensions_mut().insert(PeerAddr("203.0.113.7:51234".parse().unwrap()));
     let address = ClientIp::peer().address(&Head::of(&request)).unwrap();
     assert_eq!(address.to_string(), "203.0.113.7");

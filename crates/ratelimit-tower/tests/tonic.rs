@@ -10,14 +10,19 @@ use tonic::client::Grpc;
 use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Status};
+use tower::{Service, ServiceExt};
 
 /// A server of its own, in the background of the test's runtime.
 async fn connect(policy: &'static str) -> Grpc<Channel> {
+    Grpc::new(channel(policy).await)
+}
+
+async fn channel(policy: &'static str) -> Channel {
     let incoming = TcpIncoming::bind("127.0.0.1:0".parse().unwrap()).expect("a free port");
     let address = incoming.local_addr().expect("an address");
     tokio::spawn(async move { example::serve(incoming, policy).await.expect("it serves") });
     let endpoint = Endpoint::from_shared(format!("http://{address}")).expect("an address");
-    Grpc::new(endpoint.connect().await.expect("a connection"))
+    endpoint.connect().await.expect("a connection")
 }
 
 async fn call(client: &mut Grpc<Channel>, method: &'static str, name: &str) -> Result<String, Status> {
@@ -84,7 +89,7 @@ async fn a_refused_call_is_resource_exhausted_with_a_delay() {
         let pushback = status.metadata().get("grpc-retry-pushback-ms").expect("a pushback").to_str().unwrap();
         assert_eq!(pushback.parse::<u64>().unwrap(), seconds * 1_000 + nanos.div_ceil(1_000_000));
         assert_eq!(status.metadata().get("ratelimit-remaining").expect("what is left"), "0");
-        assert!(status.metadata().get("retry-after").is_some());
+        assert!(status.metadata().get("retry-after").is_none(), "that is for HTTP's 429 and 503");
     }
 }
 
@@ -95,4 +100,25 @@ async fn a_call_that_fails_in_the_service_is_charged_and_keeps_its_own_status() 
     assert_eq!(status.code(), Code::Unimplemented);
     let status = call(&mut client, HELLO, "alice").await.expect_err("beyond the limit");
     assert_eq!(status.code(), Code::ResourceExhausted);
+}
+
+/// tonic serves any method: a call that looks like a browser's preflight is a call, with or without what marks it as one.
+#[tokio::test]
+async fn a_call_dressed_up_as_a_preflight_is_charged() {
+    for content_type in [Some("application/grpc"), None] {
+        let mut channel = channel("token-bucket:1/1h,burst=2").await;
+        let mut statuses = Vec::new();
+        for body in ["\0\0\0\0\x04\x0A\x02hi", "", "\0\0\0\0\x04\x0A\x02hi", ""] {
+            let mut call = http::Request::options(HELLO).header("origin", "https://example.org");
+            call = call.header("access-control-request-method", "POST");
+            if let Some(content_type) = content_type {
+                call = call.header("content-type", content_type);
+            }
+            let body = http_body_util::Full::new(bytes::Bytes::from_static(body.as_bytes()));
+            let call = call.body(tonic::body::Body::new(body)).unwrap();
+            let answer = channel.ready().await.expect("a connection").call(call).await.expect("an answer");
+            statuses.push(answer.headers().get("grpc-status").is_some_and(|status| status == "8"));
+        }
+        assert_eq!(statuses, [false, false, true, true], "{content_type:?}");
+    }
 }

@@ -6,13 +6,13 @@ use super::{Engine, Kept, answer};
 use crate::ask::{Ask, Outcome};
 use crate::few::Few;
 use crate::headers::{Level, Partition};
-use crate::store::{Memory, view};
+use crate::store::{Memory, numbers, view};
 
 impl Engine {
     pub(super) fn decide_in_memory(&self, asks: Few<Ask>, partitions: Vec<Partition>) -> Outcome {
         let now = self.clock.now();
         let levels: Few<Level> = match &asks {
-            Few::One(ask) if !matches!(self.rules[ask.policy], Rule::LeakyBucket(_)) => {
+            Few::One(ask) if !self.is_queue(ask) => {
                 let decision = self.memory(ask).check(ask.key.as_bytes(), now, ask.cost);
                 Few::One(self.level(ask, decision, now))
             }
@@ -20,7 +20,7 @@ impl Engine {
             _ => self.all_or_nothing(asks.as_slice(), now),
         };
         let answer = answer(levels.as_slice().iter().map(|level| level.decision));
-        Outcome { asks, levels, partitions, answer, at: Some(now) }
+        Outcome { asks, levels, partitions, answer, at: Some(now), begun: now }
     }
 
     fn all_or_nothing(&self, asks: &[Ask], now: Nanos) -> Few<Level> {
@@ -67,13 +67,30 @@ impl Engine {
         }
     }
 
-    /// Gives back what a request was charged, where that needs no waiting: for one that is dropped in the queue.
-    pub(crate) fn give_back(&self, asks: &[Ask]) {
-        for ask in asks {
-            if let Kept::Memory(memory) = &self.kept[ask.policy] {
+    /// Gives back what a request was charged that is dropped in the queue, where that needs no waiting.
+    pub(crate) fn give_back(&self, outcome: &Outcome) {
+        let asks = outcome.asks.as_slice();
+        let _locked = self.stripes.lock(asks);
+        for (ask, level) in asks.iter().zip(outcome.levels.as_slice()) {
+            if let Kept::Memory(memory) = &self.kept[ask.policy]
+                && (!self.is_queue(ask) || outcome.at.is_some_and(|at| self.is_last(&**memory, ask, level, at)))
+            {
                 memory.refund(ask.key.as_bytes(), ask.cost);
             }
         }
+    }
+
+    fn is_queue(&self, ask: &Ask) -> bool {
+        matches!(self.rules[ask.policy], Rule::LeakyBucket(_))
+    }
+
+    /// Whether nobody has joined the queue behind a request since `at`: its end is where the request made it. A place
+    /// in the middle stays used, because the core takes the last one away, and whoever came next would have the turn of
+    /// somebody who waits.
+    fn is_last(&self, memory: &dyn Memory, ask: &Ask, level: &Level, at: Nanos) -> bool {
+        let now = self.clock.now();
+        let end = |since: Nanos, decision| numbers(&decision).map(|(_, reset_after)| since.saturating_add(reset_after));
+        end(now, memory.peek(ask.key.as_bytes(), now, 0)) == end(at, level.decision)
     }
 
     /// The clients that the policies keep in memory.

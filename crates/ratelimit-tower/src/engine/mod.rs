@@ -9,11 +9,12 @@ mod stripes;
 use std::fmt;
 use std::sync::Arc;
 
-use http::{HeaderMap, Method, header};
+use http::{HeaderMap, Method, Response, header};
 use ratelimit_core::{Decision, Nanos, Rule};
 use ratelimit_store::Clock;
 
 pub use charge::{ActualCost, ChargeError, ChargeHandle};
+use respond::Refused;
 pub(crate) use stripes::Stripes;
 
 use crate::ask::{Answer, Ask, Outcome};
@@ -48,7 +49,7 @@ pub(crate) enum Kept {
 
 /// The first step with a request.
 pub(crate) enum Begin {
-    /// No policy has a say.
+    /// No policy has a say, or none could have one in shadow mode.
     Exempt,
     /// A client cannot be told.
     Unidentified(KeyError),
@@ -59,8 +60,8 @@ pub(crate) enum Begin {
 }
 
 impl Engine {
-    pub(crate) fn begin(self: &Arc<Self>, head: &Head<'_>) -> Begin {
-        if self.is_exempt(head) {
+    pub(crate) fn begin(self: &Arc<Self>, head: &Head<'_>, has_body: bool) -> Begin {
+        if self.is_exempt(head, has_body) {
             count(&self.counters.exempt);
             return Begin::Exempt;
         }
@@ -68,7 +69,7 @@ impl Engine {
             Ok(asks) => asks,
             Err(error) => {
                 count(&self.counters.unidentified);
-                return Begin::Unidentified(error);
+                return if self.settings.shadow { Begin::Exempt } else { Begin::Unidentified(error) };
             }
         };
         if asks.as_slice().is_empty() {
@@ -83,8 +84,8 @@ impl Engine {
         Begin::Pending(Box::pin(async move { engine.decide_shared(asks, partitions).await }))
     }
 
-    fn is_exempt(&self, head: &Head<'_>) -> bool {
-        let preflight = self.settings.exempt_preflight && is_preflight(head.method, head.headers);
+    fn is_exempt(&self, head: &Head<'_>, has_body: bool) -> bool {
+        let preflight = self.settings.exempt_preflight && !has_body && is_preflight(head.method, head.headers);
         preflight || self.settings.skip.as_ref().is_some_and(|skip| skip(head))
     }
 
@@ -116,10 +117,16 @@ impl Engine {
     }
 
     /// Adds the fields that describe an answer.
-    pub(crate) fn write_fields(&self, levels: &[Level], partitions: &[Partition], headers: &mut HeaderMap) {
-        let wall = &*self.settings.wall;
-        let report = Report { policies: &self.stated, levels, described: described(levels), partitions, wall };
-        self.fields.write(&report, headers);
+    pub(crate) fn write_fields<B>(&self, levels: &[Level], partitions: &[Partition], response: &mut Response<B>) {
+        let report = Report {
+            policies: &self.stated,
+            levels,
+            described: described(levels),
+            partitions,
+            refused_within: response.extensions().get::<Refused>().is_some(),
+            wall: &*self.settings.wall,
+        };
+        self.fields.write(&report, response.headers_mut());
     }
 
     /// The names of the policies that refused.
@@ -157,12 +164,14 @@ fn answer(decisions: impl Iterator<Item = Decision>) -> Answer {
     })
 }
 
-/// A browser's question before the request proper. Only OPTIONS counts, and only with both of its fields: anything
-/// else would be a way past the limits.
+/// A browser's question before the request proper. Only OPTIONS counts, only with both of its fields, and only with
+/// nothing to say (no body, no `Content-Type`): anything else would be a way past the limits, as tonic, a proxy or a
+/// handler of any method serves it like a POST.
 fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
     method == Method::OPTIONS
         && headers.contains_key(header::ORIGIN)
         && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+        && !headers.contains_key(header::CONTENT_TYPE)
 }
 
 impl fmt::Debug for Engine {

@@ -1,8 +1,8 @@
 //! What an answer looks like: the fields of a response that passed, and the responses to those that did not.
 
 use bytes::Bytes;
-use http::Response;
-use http::header::{ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, HeaderMap, HeaderValue, RETRY_AFTER};
+use http::header::{ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, HeaderMap, HeaderValue, ORIGIN, RETRY_AFTER, VARY};
+use http::{Response, StatusCode};
 use ratelimit_core::Nanos;
 
 use super::Engine;
@@ -12,6 +12,16 @@ use crate::headers::{Level, retry_seconds};
 use crate::key::KeyError;
 use crate::refusal::Refusal;
 use crate::stats::count;
+
+/// In the extensions of a response that this layer made: what it says of the policy that refused is to be kept.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Refused;
+
+/// The statuses with which `Retry-After` means "not before then". With another one it would say something else (with a
+/// redirect) or nothing at all, and a gRPC client is told in gRPC's words.
+fn means_retry(status: StatusCode) -> bool {
+    matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE)
+}
 
 impl Engine {
     /// The answer that holds: in shadow mode everything passes at once.
@@ -37,7 +47,7 @@ impl Engine {
         self.report(outcome, response);
         let silent = self.settings.shadow || (response.status().is_redirection() && !self.settings.on_redirects);
         if !silent {
-            self.write_fields(levels, &outcome.partitions, response.headers_mut());
+            self.write_fields(levels, &outcome.partitions, response);
         }
     }
 
@@ -64,10 +74,13 @@ impl Engine {
             Answer::Pass { delay } => Refusal::QuotaExceeded { violated, retry_after: delay },
         };
         let mut response = self.respond(&refusal);
-        if let Refusal::QuotaExceeded { retry_after, .. } = refusal {
+        if let Refusal::QuotaExceeded { retry_after, .. } = refusal
+            && means_retry(response.status())
+        {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(retry_seconds(retry_after)));
         }
-        self.write_fields(levels, &outcome.partitions, response.headers_mut());
+        self.write_fields(levels, &outcome.partitions, &mut response);
+        response.extensions_mut().insert(Refused);
         self.report(outcome, &mut response);
         response
     }
@@ -88,8 +101,11 @@ impl Engine {
         response
     }
 
-    /// Lets pages of other origins read the fields.
+    /// Lets pages of other origins read the fields. A cache must not serve them the answer to others, which lacks this.
     pub(crate) fn expose(&self, has_origin: bool, headers: &mut HeaderMap) {
+        if self.settings.expose && !varies_by_origin(headers) {
+            headers.append(VARY, HeaderValue::from(ORIGIN));
+        }
         if !has_origin {
             return;
         }
@@ -99,4 +115,9 @@ impl Engine {
             headers.append(ACCESS_CONTROL_EXPOSE_HEADERS, names);
         }
     }
+}
+
+fn varies_by_origin(headers: &HeaderMap) -> bool {
+    let names = headers.get_all(VARY).iter().flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
+    names.map(<[u8]>::trim_ascii).any(|name| name == b"*" || name.eq_ignore_ascii_case(ORIGIN.as_str().as_bytes()))
 }

@@ -15,53 +15,68 @@ impl Engine {
         asks: Few<Ask>,
         partitions: Vec<Partition>,
     ) -> Result<Outcome, Unavailable> {
-        let mut decisions: Vec<Decision> = Vec::new();
-        for ask in asks.as_slice() {
-            let decision = self.check(ask).await;
-            let decision = match decision {
-                Ok(decision) => decision,
-                Err(error) => {
-                    self.refund_all(&asks.as_slice()[..decisions.len()]).await;
-                    return Err(error);
-                }
-            };
-            decisions.push(decision);
+        let begun = self.clock.now();
+        let mut decisions: Vec<Option<Decision>> = vec![None; asks.as_slice().len()];
+        for place in self.memory_first(asks.as_slice()) {
+            let decision = self.check(&asks.as_slice()[place]).await;
+            if !decision.as_ref().is_ok_and(Decision::is_allowed) {
+                self.refund_all(asks.as_slice(), &decisions).await;
+            }
+            let decision = decision?;
+            decisions[place] = Some(decision);
             if !decision.is_allowed() {
-                self.refund_all(&asks.as_slice()[..decisions.len() - 1]).await;
-                return self.refused(asks, &decisions, partitions).await;
+                return Ok(self.refused(asks, &decisions, partitions, begun).await);
             }
         }
+        // All of them have allowed.
+        let decisions: Vec<Decision> = decisions.into_iter().flatten().collect();
         let mut levels = Vec::with_capacity(decisions.len());
         for (ask, decision) in asks.as_slice().iter().zip(&decisions) {
-            levels.push(self.level_of(ask, *decision).await?);
+            levels.push(self.level_of(ask, *decision).await);
         }
         let answer = answer(decisions.into_iter());
-        Ok(Outcome { asks, levels: levels.into_iter().collect(), partitions, answer, at: None })
+        Ok(Outcome { asks, levels: levels.into_iter().collect(), partitions, answer, at: None, begun })
     }
 
-    /// The last decision refused. The earlier ones have been given back; they and those that were not asked say what is
-    /// left.
+    /// The order in which policies are asked: what memory refuses is no load for the backend.
+    fn memory_first(&self, asks: &[Ask]) -> Vec<usize> {
+        let mut places: Vec<usize> = (0..asks.len()).collect();
+        places.sort_by_key(|place| matches!(self.kept[asks[*place].policy], Kept::Shared(_)));
+        places
+    }
+
+    /// One of the decisions refused. The earlier ones have been given back; they and those that were not asked say what
+    /// is left. Of a backend that fails now the fields say nothing; the refusal stands.
     async fn refused(
         &self,
         asks: Few<Ask>,
-        decisions: &[Decision],
+        decisions: &[Option<Decision>],
         partitions: Vec<Partition>,
-    ) -> Result<Outcome, Unavailable> {
-        let mut levels = Vec::with_capacity(asks.as_slice().len());
-        for (i, ask) in asks.as_slice().iter().enumerate() {
-            let decision = match decisions.get(i).filter(|decision| !decision.is_allowed()) {
-                Some(decision) => *decision,
-                // Of those that were not asked, some may refuse too.
-                None if i >= decisions.len() => match self.bounded(self.peek(ask, ask.cost).await?) {
-                    Decision::Allowed { .. } => self.peek(ask, 0).await?,
-                    refused => refused,
-                },
-                None => self.peek(ask, 0).await?,
-            };
-            levels.push(self.level_of(ask, decision).await?);
+        begun: Nanos,
+    ) -> Outcome {
+        let (mut levels, mut shown) = (Vec::with_capacity(decisions.len()), Vec::with_capacity(partitions.len()));
+        for (place, (ask, decision)) in asks.as_slice().iter().zip(decisions).enumerate() {
+            if let Ok(level) = self.level_beside(ask, *decision).await {
+                levels.push(level);
+                shown.extend(partitions.get(place).cloned());
+            }
         }
         let answer = answer(levels.iter().map(|level: &Level| level.decision));
-        Ok(Outcome { asks, levels: levels.into_iter().collect(), partitions, answer, at: None })
+        Outcome { asks, levels: levels.into_iter().collect(), partitions: shown, answer, at: None, begun }
+    }
+
+    /// The level of a policy in a request that some policy refused.
+    async fn level_beside(&self, ask: &Ask, decision: Option<Decision>) -> Result<Level, Unavailable> {
+        let decision = match decision {
+            Some(decision) if !decision.is_allowed() => decision,
+            Some(_) => self.peek(ask, 0).await?,
+            // Of those that were not asked, some may refuse too.
+            None => match self.bounded(self.peek(ask, ask.cost).await?) {
+                Decision::Allowed { .. } => self.peek(ask, 0).await?,
+                refused => refused,
+            },
+        };
+        Ok(self.level_of(ask, decision).await)
     }
 
     /// Decides one policy; a queue whose turn comes too late is left again.
@@ -73,7 +88,8 @@ impl Engine {
         };
         let bounded = self.bounded(decision);
         if decision.is_allowed() && !bounded.is_allowed() {
-            self.refund(ask, ask.cost).await?;
+            // A backend that fails here has failed on the safe side.
+            let _safe = self.refund(ask, ask.cost).await;
         }
         Ok(bounded)
     }
@@ -101,34 +117,37 @@ impl Engine {
         Ok(())
     }
 
-    /// Gives back what it can: a backend that fails here has failed on the safe side.
-    async fn refund_all(&self, asks: &[Ask]) {
-        for ask in asks {
+    /// Gives back what has been charged, as far as it can: a backend that fails here has failed on the safe side.
+    async fn refund_all(&self, asks: &[Ask], decisions: &[Option<Decision>]) {
+        for (ask, _) in asks.iter().zip(decisions).filter(|(_, decision)| decision.is_some()) {
             let _safe = self.refund(ask, ask.cost).await;
         }
     }
 
     /// The level of a policy with nothing asked of it.
     pub(super) async fn idle_level(&self, ask: &Ask) -> Result<Level, Unavailable> {
-        self.level_of(ask, self.peek(ask, 0).await?).await
+        Ok(self.level_of(ask, self.peek(ask, 0).await?).await)
     }
 
     /// As in memory, but for the time to the next unit where it depends on the client's history: then another question
     /// is asked only with nothing left, and otherwise the time until everything is there stands in for it, which is
-    /// never too early.
-    async fn level_of(&self, ask: &Ask, decision: Decision) -> Result<Level, Unavailable> {
+    /// never too early, as it does while the backend fails.
+    async fn level_of(&self, ask: &Ask, decision: Decision) -> Level {
         let (rule, rate) = (&self.rules[ask.policy], self.stated[ask.policy].rate);
         let known = match numbers(&decision) {
             Some(known) => known,
-            None => numbers(&self.peek(ask, 0).await?).unwrap_or((0, Nanos::ZERO)),
+            None => self.peek(ask, 0).await.ok().and_then(|idle| numbers(&idle)).unwrap_or((0, Nanos::ZERO)),
         };
         let (remaining, reset_after) = known;
         let next_unit = match next_unit(rule, rate, remaining, reset_after) {
             Some(next) => next,
-            None if remaining == 0 => self.peek(ask, 1).await?.retry_after().unwrap_or(Nanos::ZERO),
+            None if remaining == 0 => {
+                let next = self.peek(ask, 1).await;
+                next.map_or(reset_after, |next| next.retry_after().unwrap_or(Nanos::ZERO))
+            }
             None => reset_after,
         };
         let view = View { decision, remaining, next_unit };
-        Ok(Level::new(ask.policy, rate, ask.cost, &view))
+        Level::new(ask.policy, rate, ask.cost, &view)
     }
 }

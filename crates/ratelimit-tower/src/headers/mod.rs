@@ -97,6 +97,8 @@ pub(crate) struct Report<'a> {
     pub(crate) described: usize,
     /// One for each level, or none at all.
     pub(crate) partitions: &'a [Partition],
+    /// An inner layer has refused: of single values, its own stay.
+    pub(crate) refused_within: bool,
     /// Nanoseconds since the Unix epoch on the wall clock, asked only by the dialect that sends an instant.
     pub(crate) wall: &'a dyn Fn() -> u64,
 }
@@ -150,8 +152,8 @@ impl Fields {
         Fields { dialects, blank }
     }
 
-    /// Adds the fields of every dialect. What an inner layer has said stays: lists grow, and of single values the
-    /// policy with less remaining is kept.
+    /// Adds the fields of every dialect. What an inner layer has said stays: lists grow, and of single values those of
+    /// the policy that refused are kept, or else of the one with less remaining.
     pub(crate) fn write(&self, report: &Report<'_>, headers: &mut HeaderMap) {
         if self.dialects.is_empty() {
             return;
@@ -196,7 +198,8 @@ fn blank_fields(dialects: &[Prepared], policies: &[Stated]) -> HeaderMap {
     let decision = Decision::Allowed { remaining: 0, reset_after: Nanos::ZERO, delay: Nanos::ZERO };
     let level = |policy| Level { policy, cost: 1, available: 0, time: Nanos::ZERO, decision };
     let levels: Vec<Level> = (0..policies.len()).map(level).collect();
-    let report = Report { policies, levels: &levels, described: 0, partitions: &[], wall: &|| 0 };
+    let report =
+        Report { policies, levels: &levels, described: 0, partitions: &[], refused_within: false, wall: &|| 0 };
     let mut fields = HeaderMap::new();
     for dialect in dialects {
         dialect.write(&report, &mut fields);
@@ -204,8 +207,10 @@ fn blank_fields(dialects: &[Prepared], policies: &[Stated]) -> HeaderMap {
     fields
 }
 
-/// Writes what remains, unless an inner layer has already described a policy with no more of it; whether it did.
-fn put_remaining(headers: &mut HeaderMap, name: &HeaderName, ours: u64) -> bool {
+/// Writes what remains, unless an inner layer has already described a policy that refused, or one with no more of it;
+/// whether it did.
+fn put_remaining(headers: &mut HeaderMap, name: &HeaderName, report: &Report<'_>) -> bool {
+    let ours = report.described().1.available;
     match headers.entry(name) {
         Entry::Vacant(vacant) => {
             vacant.insert(number(ours));
@@ -213,7 +218,7 @@ fn put_remaining(headers: &mut HeaderMap, name: &HeaderName, ours: u64) -> bool 
         }
         Entry::Occupied(mut occupied) => {
             let theirs = occupied.get().to_str().ok().and_then(|text| text.parse::<u64>().ok());
-            let is_tighter = theirs.is_none_or(|theirs| ours < theirs);
+            let is_tighter = theirs.is_none_or(|theirs| ours < theirs && !report.refused_within);
             if is_tighter {
                 occupied.insert(number(ours));
             }
@@ -273,7 +278,9 @@ mod tests {
                 let levels = [level(0, left), level(1, right)];
                 for levels in [&levels[..], &levels[..1], &levels[1..]] {
                     let described = described(levels);
-                    let report = Report { policies: &stated, levels, described, partitions: &[], wall: &|| 77 };
+                    let (partitions, refused_within) = (&[][..], false);
+                    let report =
+                        Report { policies: &stated, levels, described, partitions, refused_within, wall: &|| 77 };
                     for answer in answers() {
                         let (mut written, mut expected) = (answer.clone(), answer);
                         fields.write(&report, &mut written);

@@ -34,7 +34,7 @@ impl XRateLimit {
 
     pub(super) fn write(&self, report: &Report<'_>, headers: &mut HeaderMap) {
         let (_, level) = report.described();
-        if !put_remaining(headers, &REMAINING, level.available) {
+        if !put_remaining(headers, &REMAINING, report) {
             return;
         }
         headers.insert(LIMIT, self.limits.of(level.policy));

@@ -18,7 +18,8 @@ impl ApiKey {
         ApiKey { header, scheme: None }
     }
 
-    /// The token of `Authorization: Bearer`. The scheme's case and the spaces after it make no difference.
+    /// The token of `Authorization: Bearer`. The scheme's case and the spaces after it make no difference; anything but
+    /// one token (letters, digits, `-._~+/`, then `=`) is unusable.
     pub fn bearer() -> ApiKey {
         ApiKey { header: AUTHORIZATION, scheme: Some("bearer") }
     }
@@ -27,8 +28,17 @@ impl ApiKey {
         let Some(scheme) = self.scheme else { return Some(field.trim_ascii()) };
         let (found, rest) = field.split_at_checked(scheme.len())?;
         let separated = rest.first() == Some(&b' ');
-        (found.eq_ignore_ascii_case(scheme.as_bytes()) && separated).then(|| rest.trim_ascii())
+        let token = rest.trim_ascii();
+        (found.eq_ignore_ascii_case(scheme.as_bytes()) && separated && is_token68(token)).then_some(token)
     }
+}
+
+/// RFC 9110, section 11.2. What follows a space is none of it: a server that reads the first word only would otherwise
+/// see one token where we count many.
+fn is_token68(token: &[u8]) -> bool {
+    let padding = token.iter().rev().take_while(|byte| **byte == b'=').count();
+    let content = &token[..token.len() - padding];
+    !content.is_empty() && content.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-._~+/".contains(byte))
 }
 
 impl KeyExtractor for ApiKey {
@@ -46,9 +56,5 @@ impl KeyExtractor for ApiKey {
             }
             _ => Err(KeyError::Unusable("API key")),
         }
-    }
-
-    fn uses_secret(&self) -> bool {
-        true
     }
 }

@@ -28,8 +28,13 @@ impl KeyExtractor for All {
         self.0.iter().try_for_each(|extractor| extractor.extract(head, key))
     }
 
+    /// Parts that are short alone may be long together.
     fn uses_secret(&self) -> bool {
-        self.0.iter().any(KeyExtractor::uses_secret)
+        self.0.len() > 1 || self.0.iter().any(KeyExtractor::uses_secret)
+    }
+
+    fn mistake(&self) -> Option<&'static str> {
+        self.0.iter().find_map(KeyExtractor::mistake)
     }
 }
 
@@ -69,6 +74,10 @@ impl KeyExtractor for FirstOf {
     fn uses_secret(&self) -> bool {
         self.0.iter().any(KeyExtractor::uses_secret)
     }
+
+    fn mistake(&self) -> Option<&'static str> {
+        self.0.iter().find_map(KeyExtractor::mistake)
+    }
 }
 
 /// Everybody is one client.
@@ -78,6 +87,10 @@ pub struct Shared;
 impl KeyExtractor for Shared {
     fn extract<'r>(&'r self, _: &Head<'r>, _: &mut ClientKey<'r>) -> Result<(), KeyError> {
         Ok(())
+    }
+
+    fn uses_secret(&self) -> bool {
+        false
     }
 }
 

@@ -34,6 +34,9 @@ fn forwarded_for(element: &[u8]) -> Entry {
     for pair in split_unquoted(element, b';') {
         let equals = pair.iter().position(|byte| *byte == b'=')?;
         let (name, value) = (pair[..equals].trim_ascii(), unquote(pair[equals + 1..].trim_ascii())?);
+        if !is_unquoted(name) {
+            return None;
+        }
         if name.eq_ignore_ascii_case(b"for") {
             // A second `for` in one element is not allowed: which to believe is anybody's guess.
             if found.is_some() {
@@ -48,7 +51,7 @@ fn forwarded_for(element: &[u8]) -> Entry {
 /// A token as it is, or the content of a quoted string.
 fn unquote(value: &[u8]) -> Option<Vec<u8>> {
     let Some(rest) = value.strip_prefix(b"\"") else {
-        return (!value.contains(&b'"')).then(|| value.to_vec());
+        return is_unquoted(value).then(|| value.to_vec());
     };
     let mut content = Vec::with_capacity(rest.len());
     let mut bytes = rest.iter();
@@ -59,6 +62,12 @@ fn unquote(value: &[u8]) -> Option<Vec<u8>> {
             byte => content.push(*byte),
         }
     }
+}
+
+/// Whether nothing in it means anything to whoever splits: laxer than a token, as proxies leave out the quotation marks
+/// around ports and brackets.
+fn is_unquoted(text: &[u8]) -> bool {
+    text.iter().all(|byte| byte.is_ascii_graphic() && !b"\",;\\=".contains(byte))
 }
 
 /// Splits at `separator` outside quoted strings.
@@ -121,6 +130,9 @@ mod tests {
             ("for=1.1.1.1;by=x\"", None),
             ("for=1.1.1.1;by=\"x", None),
             ("for=1.1.1.1;by=\"x\\\"", None),
+            ("for=1.1.1.1;by\"=x, for=203.0.113.9", None),
+            ("for=1.1.1.1;by x=y", None),
+            ("for=1.1.1.1;by=x y", None),
             ("for=1.1.1.1;", None),
             ("proto=https", None),
             ("nonsense", None),

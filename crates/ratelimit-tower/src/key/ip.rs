@@ -9,7 +9,7 @@
 //! ```
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 
 use http::Extensions;
@@ -22,8 +22,8 @@ use super::{ClientKey, Head, KeyError, KeyExtractor};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PeerAddr(pub SocketAddr);
 
-/// The address of the client. IPv4-mapped IPv6 addresses count as the IPv4 address; IPv6 addresses count by their /64,
-/// which is what one customer gets at least.
+/// The address of the client. IPv4-mapped IPv6 addresses, and those that a NAT64 made of one (`64:ff9b::/96`), count as the
+/// IPv4 address; IPv6 addresses count by their /64, which is what one customer gets at least.
 #[derive(Debug, Clone)]
 pub struct ClientIp {
     proxies: Option<Proxies>,
@@ -50,15 +50,15 @@ impl ClientIp {
 
     /// Behind proxies in these networks, which write `header`: `X-Forwarded-For`, `Forwarded`, or a header that holds
     /// one address. The client is the rightmost address that is in none of the networks. A request that does not come
-    /// from one of the proxies is its peer's, whatever it says.
+    /// from one of the proxies is its peer's, whatever it says. No network at all is an error when the layer is built.
     pub fn behind(trusted: impl IntoIterator<Item = Cidr>, header: HeaderName) -> ClientIp {
         ClientIp::proxied(Trusted::Networks(trusted.into_iter().collect()), header)
     }
 
-    /// Behind exactly so many proxies (at least 1), which write `header`: the client is that many entries from the
-    /// right. Only for servers that nobody can reach past the proxies.
+    /// Behind exactly so many proxies, which write `header`: the client is that many entries from the right. Only for
+    /// servers that nobody can reach past the proxies. 0 is an error when the layer is built.
     pub fn behind_hops(hops: usize, header: HeaderName) -> ClientIp {
-        ClientIp::proxied(Trusted::Hops(hops.max(1)), header)
+        ClientIp::proxied(Trusted::Hops(hops), header)
     }
 
     fn proxied(trusted: Trusted, header: HeaderName) -> ClientIp {
@@ -85,6 +85,22 @@ impl KeyExtractor for ClientIp {
         key.push_address("client", cut(self.address(head)?, self.ipv6_prefix));
         Ok(())
     }
+
+    fn uses_secret(&self) -> bool {
+        false
+    }
+
+    fn mistake(&self) -> Option<&'static str> {
+        match &self.proxies.as_ref()?.trusted {
+            Trusted::Networks(networks) if networks.is_empty() => {
+                Some("`ClientIp::behind` without a network trusts nobody: name the proxies', or say `ClientIp::peer()`")
+            }
+            Trusted::Hops(0) => {
+                Some("`ClientIp::behind_hops(0, ..)` would read what clients write: say `ClientIp::peer()`")
+            }
+            _ => None,
+        }
+    }
 }
 
 impl Proxies {
@@ -95,8 +111,10 @@ impl Proxies {
                 let trusts = |address: &IpAddr| networks.iter().any(|network| network.contains(*address));
                 trusts(&peer).then(|| self.walk(headers, |entries| rightmost_untrusted(entries, trusts)))?
             }
-            // The builder saw to it that there is at least one.
-            Trusted::Hops(hops) => self.walk(headers, |entries| entries.nth(hops - 1)?),
+            Trusted::Hops(hops) => {
+                let nearer = hops.checked_sub(1)?;
+                self.walk(headers, |entries| entries.nth(nearer)?)
+            }
         }
     }
 
@@ -147,9 +165,14 @@ fn peer_of(extensions: &Extensions) -> Option<SocketAddr> {
     extensions.get::<PeerAddr>().map(|peer| peer.0)
 }
 
+/// The first 96 bits of `64:ff9b::/96`.
+const NAT64: u128 = 0x0064_ff9b << 64;
+
 fn cut(address: IpAddr, prefix: u8) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
+        // The well-known prefix of RFC 6052: all of IPv4 would be one client.
+        IpAddr::V6(v6) if v6.to_bits() >> 32 == NAT64 => IpAddr::V4(Ipv4Addr::from_bits(v6.to_bits() as u32)),
         IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & mask(prefix))),
     }
 }
@@ -244,5 +267,9 @@ mod tests {
         assert_eq!(cut(address, 48), "2001:db8:1::".parse::<IpAddr>().unwrap());
         assert_eq!(cut(address, 0), "::".parse::<IpAddr>().unwrap());
         assert_eq!(cut(address, 128), address);
+        let nat64 = |text: &str| cut(text.parse().unwrap(), 64).to_string();
+        assert_eq!(nat64("64:ff9b::192.0.2.33"), "192.0.2.33");
+        assert_eq!(nat64("64:ff9b:1::192.0.2.33"), "64:ff9b:1::");
+        assert_eq!(nat64("64:ff9b::1:0:0"), "64:ff9b::");
     }
 }

@@ -60,9 +60,16 @@ pub trait KeyExtractor: fmt::Debug + Send + Sync + 'static {
     /// Adds the parts of the client's key.
     fn extract<'r>(&'r self, head: &Head<'r>, key: &mut ClientKey<'r>) -> Result<(), KeyError>;
 
-    /// Whether keys are made with the layer's [`Secret`], so that servers which share limits must share it.
+    /// Whether keys may be made with the layer's [`Secret`], so that servers which share limits must share it: with
+    /// [`ClientKey::push_credential`], or because they may be longer than 64 bytes (with two for each part) and are
+    /// hashed then. Unless told otherwise, they may.
     fn uses_secret(&self) -> bool {
-        false
+        true
+    }
+
+    /// Why this extractor cannot do what it was made for, if so: the layer is not built then.
+    fn mistake(&self) -> Option<&'static str> {
+        None
     }
 }
 
@@ -73,6 +80,10 @@ impl<K: KeyExtractor + ?Sized> KeyExtractor for Arc<K> {
 
     fn uses_secret(&self) -> bool {
         (**self).uses_secret()
+    }
+
+    fn mistake(&self) -> Option<&'static str> {
+        (**self).mistake()
     }
 }
 

@@ -13,12 +13,12 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use http::header::HeaderName;
 use http::{Request, Response, StatusCode};
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Empty, Full};
 use ratelimit_core::{Decision, Nanos, Policy};
 use ratelimit_store::{Backend, ManualClock};
 use ratelimit_tower::headers::{Dialect, Reset};
 use ratelimit_tower::key::{
-    All, ApiKey, ClientIp, ClientKey, FirstOf, Head, KeyError, KeyExtractor, MatchedRoute, PeerAddr,
+    All, ApiKey, ClientIp, ClientKey, FirstOf, Head, KeyError, KeyExtractor, MatchedRoute, PeerAddr, Secret,
 };
 use ratelimit_tower::{Builder, Limit, RateLimitLayer, ResponseBody, WhenUnavailable};
 use serde_json::Value;
@@ -26,6 +26,9 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::expect::Answer;
+
+/// The body of requests here.
+pub(crate) type NoBody = Empty<Bytes>;
 
 /// A boundary of every window of up to a day.
 pub(crate) const START: Nanos = Nanos::from_secs(20_717 * 86_400);
@@ -45,7 +48,7 @@ pub(crate) struct Inner {
     pub(crate) never: bool,
 }
 
-impl Service<Request<()>> for Inner {
+impl Service<Request<NoBody>> for Inner {
     type Response = Response<Full<Bytes>>;
     type Error = Infallible;
     type Future = std::pin::Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>>>>;
@@ -54,7 +57,7 @@ impl Service<Request<()>> for Inner {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<()>) -> Self::Future {
+    fn call(&mut self, request: Request<NoBody>) -> Self::Future {
         if self.never {
             return Box::pin(std::future::pending());
         }
@@ -104,6 +107,7 @@ fn layer(row: &Value, policies: &[&Value], clocks: &Clocks, store_fails: bool) -
     let wall = Arc::clone(&clocks.wall);
     let mut builder = RateLimitLayer::builder()
         .clock(clocks.steady.clone())
+        .secret(Secret::new([7; 16]))
         .wall_clock(move || wall.load(Ordering::Relaxed))
         .partition_key(options["emit_pk"] == true)
         .expose_fields(options["cors"] == "outermost")
@@ -255,7 +259,7 @@ impl Backend for Failing {
 }
 
 /// Sends a request through the layers; `None` if no answer comes.
-pub(crate) fn send(layers: &[RateLimitLayer], inner: Inner, request: Request<()>) -> Option<Answer> {
+pub(crate) fn send(layers: &[RateLimitLayer], inner: Inner, request: Request<NoBody>) -> Option<Answer> {
     match layers {
         [one] => drive(one.layer(inner).call(request)),
         [outer, middle] => drive(outer.layer(middle.layer(inner)).call(request)),
@@ -282,8 +286,8 @@ fn now<T>(future: impl Future<Output = T>) -> Option<T> {
     }
 }
 
-pub(crate) fn from_peer(peer: SocketAddr) -> Request<()> {
-    let mut request = Request::new(());
+pub(crate) fn from_peer(peer: SocketAddr) -> Request<NoBody> {
+    let mut request = Request::new(NoBody::new());
     request.extensions_mut().insert(PeerAddr(peer));
     request
 }

@@ -7,7 +7,7 @@ use ratelimit_tower::key::{PeerAddr, Route};
 use serde_json::Value;
 
 use crate::expect::{Answer, Checked, check, matches};
-use crate::layer::{Asides, Clocks, Inner, layers, send};
+use crate::layer::{Asides, Clocks, Inner, NoBody, layers, send};
 
 pub(crate) fn run(row: &Value) -> Checked {
     let clocks = Clocks::new();
@@ -60,9 +60,9 @@ impl Story<'_> {
         }
     }
 
-    fn request(&self, step: &Value, time: u64) -> Request<()> {
+    fn request(&self, step: &Value, time: u64) -> Request<NoBody> {
         let described = &step["request"];
-        let mut request = Request::new(());
+        let mut request = Request::new(NoBody::new());
         *request.method_mut() = described["method"].as_str().expect("a method").parse().expect("a method");
         *request.uri_mut() = described["path"].as_str().expect("a path").parse().expect("a path");
         for header in described["headers"].as_array().expect("headers") {
