@@ -21,6 +21,7 @@ mod page;
 mod ping;
 mod playground;
 mod policies;
+mod said;
 #[cfg(feature = "redis")]
 mod shared;
 mod story;
