@@ -27,6 +27,9 @@ pub(crate) trait Columns {
     fn listing(&self) -> String;
 }
 
+/// Names that a message lists at most.
+const NAMES_SHOWN: usize = 40;
+
 /// Columns that have names, or only numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Names {
@@ -72,9 +75,8 @@ impl Columns for Names {
             return format!("there are {} columns and no header: give a number from 1 to {0}", self.count);
         }
         // Names come from the input: nothing in them may move a terminal's cursor, and a line of a page is no list.
-        const MOST: usize = 40;
-        let list: Vec<String> = self.names.iter().take(MOST).map(|name| unquoted(name.as_bytes())).collect();
-        let more = self.names.len().saturating_sub(MOST);
+        let list: Vec<String> = self.names.iter().take(NAMES_SHOWN).map(|name| unquoted(name.as_bytes())).collect();
+        let more = self.names.len().saturating_sub(NAMES_SHOWN);
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         format!("the columns are: {}{more}", list.join(", "))
     }
