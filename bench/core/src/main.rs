@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use governor::clock::FakeRelativeClock;
 use governor::{Quota as GovernorQuota, RateLimiter};
-use ratelimit_core::{Algorithm, FixedWindow, LeakyBucket, Nanos, Policy, Quota, SlidingCounter, SlidingLog, TokenBucket};
+use ratelimit_core::{
+    Algorithm, FixedWindow, LeakyBucket, Nanos, Policy, Quota, SlidingCounter, SlidingLog, TokenBucket,
+};
 
 const DECISIONS: u64 = 50_000;
 const ROUNDS: usize = 301;
@@ -33,7 +35,11 @@ fn ours<A: Algorithm>(algorithm: &A, stream: Stream) -> (f64, f64) {
     let mut allowed = 0_u64;
     let begun = Instant::now();
     for i in 0..DECISIONS {
-        let decision = algorithm.decide(&mut state, Nanos::new(black_box(1_790_000_000_000_000_000 + i * stream.step)), black_box(1));
+        let decision = algorithm.decide(
+            &mut state,
+            Nanos::new(black_box(1_790_000_000_000_000_000 + i * stream.step)),
+            black_box(1),
+        );
         allowed += u64::from(black_box(decision).is_allowed());
     }
     (begun.elapsed().as_nanos() as f64 / DECISIONS as f64, allowed as f64 / DECISIONS as f64)
@@ -77,13 +83,17 @@ fn main() {
         ("token bucket", Box::new(move |s| ours(&TokenBucket::new(quota), s))),
         ("leaky bucket", Box::new(move |s| ours(&LeakyBucket::new(quota), s))),
         ("sliding log", Box::new(move |s| ours(&SlidingLog::new(quota), s))),
-        ("token bucket 7/1m (drain above 1)", Box::new(move |s| ours(&TokenBucket::per(7000, Duration::from_nanos(60_000_000_001)).unwrap(), s))),
+        (
+            "token bucket 7/1m (drain above 1)",
+            Box::new(move |s| ours(&TokenBucket::per(7000, Duration::from_nanos(60_000_000_001)).unwrap(), s)),
+        ),
         ("token bucket, 128 bits", Box::new(move |s| ours(&wide, s))),
         ("token bucket as run-time policy", Box::new(move |s| ours(&text, s))),
     ];
     // `bench-core token` runs only what has `token` in its name, beside governor: for a profiler.
     let wanted = std::env::args().nth(1);
-    let is_wanted = |name: &str| wanted.as_deref().is_none_or(|part| name.contains(part) || name.starts_with("governor"));
+    let is_wanted =
+        |name: &str| wanted.as_deref().is_none_or(|part| name.contains(part) || name.starts_with("governor"));
     let contenders: Vec<Contender> = contenders.into_iter().filter(|(name, _)| is_wanted(name)).collect();
     for stream in STREAMS {
         let mut times = vec![Vec::new(); contenders.len()];

@@ -1,7 +1,7 @@
 //! The in-memory store beside published limiters: throughput, memory, slowest call.
 //!
 //! ```text
-//! cargo run --release -p bench-store -- throughput [ROUNDS]
+//! cargo run --release -p bench-store -- throughput [ROUNDS [CELL]]
 //! cargo run --release -p bench-store -- memory
 //! cargo run --release -p bench-store -- slowest
 //! ```
@@ -18,8 +18,9 @@ use throughput::{CELLS, Row, Size};
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["throughput"] => throughput(7),
-        ["throughput", rounds] => throughput(rounds.parse().unwrap()),
+        ["throughput"] => throughput(7, ""),
+        ["throughput", rounds] => throughput(rounds.parse().unwrap(), ""),
+        ["throughput", rounds, cell] => throughput(rounds.parse().unwrap(), cell),
         ["memory"] => memory(),
         ["memory-of", contender, clients] => memory::measure(contender, clients.parse().unwrap()),
         ["alone", contender, clients, rounds] => {
@@ -29,15 +30,16 @@ fn main() {
             slowest::growth();
             slowest::denied_by_allowed();
         }
-        _ => eprintln!("expected: throughput [ROUNDS] | memory | slowest"),
+        _ => eprintln!("expected: throughput [ROUNDS [CELL]] | memory | slowest"),
     }
 }
 
-fn throughput(rounds: usize) {
+/// All cells, or those whose name begins so.
+fn throughput(rounds: usize, name: &str) {
     println!("| keys | clients | threads | contender | million/s | wall | processor | allowed |");
     println!("|---|---|---|---|---|---|---|---|");
     let mut rows = Vec::new();
-    for cell in CELLS {
+    for cell in CELLS.into_iter().filter(|cell| cell.name.starts_with(name)) {
         rows.extend(throughput::run::<String>(cell, &Size { calls: 200_000, rounds }));
         rows.extend(throughput::run::<[u8; 8]>(cell, &Size { calls: 200_000, rounds }));
     }

@@ -56,7 +56,8 @@ fn status<B>(future: impl Future<Output = Result<Response<B>, Infallible>>) -> u
     }
 }
 
-fn bare() -> impl Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future: Send> + Clone + Send + 'static {
+fn bare()
+-> impl Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future: Send> + Clone + Send + 'static {
     service_fn(|request: Request<Body>| {
         drop(black_box(request));
         std::future::ready(Ok(Response::new(Body::empty())))
@@ -69,14 +70,20 @@ fn ours(dialects: &[Dialect]) -> Call {
 
 fn ours_on(clock: impl Clock + 'static, dialects: &[Dialect]) -> Call {
     let limit = Limit::parse("default", "token-bucket:1000000000/1h").expect("a policy");
-    let layer = RateLimitLayer::builder().limit(limit).clock(clock).dialects(dialects.iter().copied()).build().expect("a layer");
+    let layer = RateLimitLayer::builder()
+        .limit(limit)
+        .clock(clock)
+        .dialects(dialects.iter().copied())
+        .build()
+        .expect("a layer");
     let mut service = layer.layer(bare());
     Box::new(move |peer| status(service.call(request(peer))))
 }
 
 fn tower_governor() -> Call {
     let mut builder = GovernorConfigBuilder::default();
-    let config = builder.per_nanosecond(3_600).burst_size(1_000_000_000).use_headers().finish().expect("a configuration");
+    let config =
+        builder.per_nanosecond(3_600).burst_size(1_000_000_000).use_headers().finish().expect("a configuration");
     contender(GovernorLayer::new(Arc::new(config)).layer(bare()))
 }
 
@@ -133,7 +140,8 @@ fn median(mut figures: Vec<f64>) -> f64 {
 fn only(name: &str, rounds: usize) {
     let peers = peers(1);
     let all = contenders();
-    let (_, mut call) = all.into_iter().find(|(known, _)| known.starts_with(name)).expect("the beginning of a contender's name");
+    let (_, mut call) =
+        all.into_iter().find(|(known, _)| known.starts_with(name)).expect("the beginning of a contender's name");
     println!("{:.0} ns", median((0..rounds).map(|_| per_call(&mut call, &peers)).collect()));
 }
 
@@ -158,7 +166,9 @@ fn main() {
         let peers = peers(clients);
         let mut contenders = contenders();
         // Everybody is known before anything is measured.
-        contenders.iter_mut().for_each(|(_, call)| drop(per_call(call, &peers)));
+        contenders.iter_mut().for_each(|(_, call)| {
+            let _ = per_call(call, &peers);
+        });
         let mut rounds: Vec<Vec<f64>> = Vec::new();
         let mut processor = vec![0; contenders.len()];
         for round in 0..ROUNDS {
@@ -175,14 +185,23 @@ fn main() {
         println!("{clients} client(s)");
         for (i, (name, call)) in contenders.iter_mut().enumerate() {
             let added = median(rounds.iter().map(|round| round[i] - round[0]).collect());
-            let to = |peer: usize| median(rounds.iter().map(|round| (round[i] - round[0]) / (round[peer] - round[0])).collect());
+            let to = |peer: usize| {
+                median(rounds.iter().map(|round| (round[i] - round[0]) / (round[peer] - round[0])).collect())
+            };
             let worst = worst_of_thousand(call, &peers);
-            let processor = (processor[i] as f64 - if i == 0 { 0.0 } else { processor[0] as f64 }) / (ROUNDS * REQUESTS) as f64;
+            let processor =
+                (processor[i] as f64 - if i == 0 { 0.0 } else { processor[0] as f64 }) / (ROUNDS * REQUESTS) as f64;
             if i == 0 {
                 let bare = median(rounds.iter().map(|round| round[0]).collect());
-                println!("  {name:40} {bare:7.0} ns ({processor:4.0} ns of processor)                           p99.9 {worst:6} ns");
+                println!(
+                    "  {name:40} {bare:7.0} ns ({processor:4.0} ns of processor)                           p99.9 {worst:6} ns"
+                );
             } else {
-                println!("  {name:40} adds {added:5.0} ns ({processor:4.0} ns of processor)  {:.2} of tower_governor, {:.2} of axum-governor  p99.9 {worst:6} ns", to(3), to(4));
+                println!(
+                    "  {name:40} adds {added:5.0} ns ({processor:4.0} ns of processor)  {:.2} of tower_governor, {:.2} of axum-governor  p99.9 {worst:6} ns",
+                    to(3),
+                    to(4)
+                );
             }
         }
     }

@@ -11,7 +11,8 @@
 //! - Cost 0 waits for nobody.
 //! - The lines are bounded: see [`WaitError::QueueFull`]. Whoever need not wait passes also when they are full.
 //! - A leaky bucket's `delay` is part of the wait. A wait that is dropped during its delay gives its place in the bucket
-//!   back.
+//!   back, unless others have joined behind: then the place stays taken until it has drained, so that nobody comes too close
+//!   to the one ahead.
 //!
 //! ```
 //! use std::time::Duration;

@@ -146,7 +146,7 @@ fn a_silent_node_spoils_no_other_nodes_answers() {
             match answer {
                 Ok(decision) => assert!(decision.is_allowed() && !silent(client), "{client}"),
                 Err(error) => {
-                    assert!(matches!(error, SharedError::Timeout { .. }) && silent(client), "{client}: {error}")
+                    assert!(matches!(error, SharedError::Timeout { .. }) && silent(client), "{client}: {error}");
                 }
             }
         }

@@ -182,3 +182,35 @@ async fn dropped_in_its_delay_it_charges_nothing_without_a_place_either() {
         assert!(limiter.peek("a", 1).is_allowed(), "{places} places");
     }
 }
+
+/// One a second: whoever gives up, no two pass within one.
+#[tokio::test(start_paused = true)]
+async fn giving_up_a_place_in_the_middle_brings_nobody_together() {
+    let limiter =
+        Limiter::with_clock(LeakyBucket::per(1, Duration::from_secs(1)).unwrap().burst(15).unwrap(), TokioClock::new());
+    let begun = limiter.clock().now();
+    let passes = |limiter: &Limiter<LeakyBucket, TokioClock>| {
+        let limiter = limiter.clone();
+        tokio::spawn(async move {
+            limiter.until_allowed(1).await.unwrap();
+            limiter.clock().now().saturating_sub(begun)
+        })
+    };
+    let first = passes(&limiter);
+    tokio::task::yield_now().await;
+    let gives_up = passes(&limiter);
+    tokio::task::yield_now().await;
+    let third = passes(&limiter);
+    tokio::task::yield_now().await;
+    gives_up.abort();
+    assert!(gives_up.await.unwrap_err().is_cancelled());
+    let fourth = passes(&limiter);
+    let at = [first.await.unwrap(), third.await.unwrap(), fourth.await.unwrap()];
+    assert_eq!(at.map(Nanos::as_secs_ceil), [0, 2, 3]);
+    // The last in the bucket gives its place back.
+    let last = passes(&limiter);
+    tokio::task::yield_now().await;
+    last.abort();
+    assert!(last.await.unwrap_err().is_cancelled());
+    assert_eq!(passes(&limiter).await.unwrap().as_secs_ceil(), 4);
+}

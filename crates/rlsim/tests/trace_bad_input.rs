@@ -200,3 +200,28 @@ fn wrong_options_are_usage_errors() {
     let options = ReadOptions { timezone: Some("Mars/Base".into()), ..ReadOptions::default() };
     assert_eq!(try_read("time\n1\n", &options).unwrap_err().exit_code(), 2);
 }
+
+/// A picture, a program, text in UTF-16: said in one line, and nothing of it reaches the terminal.
+#[test]
+fn binary_data_is_called_so() {
+    let png = [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice(), &[0; 40]].concat();
+    let program: Vec<u8> = (0..2_000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let utf16: Vec<u8> = "time,client\n1,a\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for bytes in [&png[..], &program, &utf16] {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        std::io::Write::write_all(&mut file, bytes).unwrap();
+        let input = [Input::File(file.path().to_owned())];
+        let Err(Error::Failed(message)) = load(&input, &ReadOptions::default()) else { panic!("{bytes:?} was read") };
+        assert!(message.contains("binary data (or text in UTF-16), expected a log as text"), "{message}");
+        assert!(!message.chars().any(char::is_control));
+    }
+}
+
+#[test]
+fn names_of_columns_are_shown_escaped_and_not_without_end() {
+    let error = failure("a\u{1b}[31m;b;c\n1;2;3\n", &ReadOptions::default());
+    assert!(error.contains("the columns are: a\\u{1b}[31m, b, c;"), "{error}");
+    let many = (0..500).map(|i| format!("column{i}")).collect::<Vec<_>>().join(",");
+    let error = failure(&format!("{many}\n"), &ReadOptions::default());
+    assert!(error.contains("column39, and 460 more") && !error.contains("column40"), "{error}");
+}

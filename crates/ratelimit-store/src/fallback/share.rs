@@ -6,8 +6,8 @@ use ratelimit_core::{FixedWindow, LeakyBucket, Nanos, Policy, Quota, Rule, Slidi
 /// limits and bursts are divided and rounded down.
 ///
 /// A bucket keeps the exact rate (`limit` per `window * servers`). A window with fewer units than there are servers
-/// becomes 1 unit per longer window. A burst is at least 1, so with more servers than burst the bursts together are
-/// larger than the whole. 0 servers count as 1.
+/// becomes 1 unit per longer window, so that at one instant each of them admits 1: more than the whole, for the time of
+/// the window. A burst is at least 1, so with more servers than burst the bursts together are larger than the whole. 0 servers count as 1.
 pub fn share(policy: &Policy, servers: u64) -> Policy {
     let rules: Vec<Rule> = policy.rules().iter().map(|rule| share_rule(*rule, servers.max(1))).collect();
     // As many rules as the policy had.

@@ -75,10 +75,14 @@ pub(crate) async fn until<G: Gate, C: Timer>(
         return Ok(gate.check(key, clock.now(), 0).decision);
     }
     let mut turn = Turn::join(gate, lines, key, &wait, clock.now())?;
-    let pass = loop {
-        let step = poll_fn(|context| Poll::Ready(turn.step(clock.now(), context.waker()))).await?;
+    let (pass, passed_at) = loop {
+        let ask = |context: &mut Context<'_>| {
+            let now = clock.now();
+            Poll::Ready(turn.step(now, context.waker()).map(|step| (step, now)))
+        };
+        let (step, now) = poll_fn(ask).await?;
         match step {
-            Step::Passed(pass) => break pass,
+            Step::Passed(pass) => break (pass, now),
             Step::Ask { after, left } => woken_or_after(Some(jittered(after, wait.jitter, left)), clock).await,
             Step::Stay(left) => woken_or_after(left, clock).await,
         }
@@ -86,11 +90,12 @@ pub(crate) async fn until<G: Gate, C: Timer>(
     let Decision::Allowed { remaining, reset_after, delay } = pass.decision else { return Ok(pass.decision) };
     // Who is next need not wait for the delay.
     drop(turn);
-    let mut charged = Charged { gate, key, cost: wait.cost, shared: pass.shared };
     if delay > Nanos::ZERO {
+        let until = passed_at.saturating_add(reset_after);
+        let place = Place { gate, clock, key, cost: wait.cost, shared: pass.shared, until };
         clock.sleep(delay).await;
+        std::mem::forget(place);
     }
-    charged.cost = 0;
     Ok(Decision::Allowed { remaining, reset_after: reset_after.saturating_sub(delay), delay: Nanos::ZERO })
 }
 
@@ -111,17 +116,28 @@ async fn woken_or_after<C: Timer>(left: Option<Nanos>, clock: &C) {
     .await;
 }
 
-/// Gives the cost back when it is dropped: the wait was given up during its delay.
-struct Charged<'a, G: Gate> {
+/// A place in a leaky bucket, given back when it is dropped: the wait was given up during its delay.
+///
+/// Units are given back from the end of the bucket. Where others have joined behind, that would let the next of them come
+/// too close to the last, so then the place stays taken, and drains.
+struct Place<'a, G: Gate, C: Clock> {
     gate: &'a G,
+    clock: &'a C,
     key: &'a [u8],
     cost: u64,
     shared: bool,
+    /// When the state is fresh if nobody joins behind.
+    until: Nanos,
 }
 
-impl<G: Gate> Drop for Charged<'_, G> {
+impl<G: Gate, C: Clock> Drop for Place<'_, G, C> {
     fn drop(&mut self) {
-        if self.cost > 0 {
+        let now = self.clock.now();
+        let is_last = match self.gate.peek(self.key, now, 0) {
+            Decision::Allowed { reset_after, .. } => now.saturating_add(reset_after) <= self.until,
+            Decision::Denied { .. } | Decision::Never { .. } => false,
+        };
+        if is_last {
             self.gate.refund(self.key, self.cost, self.shared);
         }
     }

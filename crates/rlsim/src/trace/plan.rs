@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use super::answers::{Answer, Answers};
 use super::options::{Column, ReadOptions, TimeColumn, TimeIs, TimeUnit};
-use super::record::{Bad, Field, Parsed, Record, When, Why};
+use super::record::{Bad, Field, Parsed, Record, When, Why, unquoted};
 use crate::error::{Error, Result};
 
 /// The fields of one record, by index from 0.
@@ -71,8 +71,12 @@ impl Columns for Names {
         if self.names.is_empty() {
             return format!("there are {} columns and no header: give a number from 1 to {0}", self.count);
         }
-        let list: Vec<&str> = self.names.iter().map(String::as_str).collect();
-        format!("the columns are: {}", list.join(", "))
+        // Names come from the input: nothing in them may move a terminal's cursor, and a line of a page is no list.
+        const MOST: usize = 40;
+        let list: Vec<String> = self.names.iter().take(MOST).map(|name| unquoted(name.as_bytes())).collect();
+        let more = self.names.len().saturating_sub(MOST);
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        format!("the columns are: {}{more}", list.join(", "))
     }
 }
 

@@ -166,6 +166,12 @@ impl fmt::Display for Why {
     }
 }
 
+/// A name for a message: [`shown`] without its quotes.
+pub(crate) fn unquoted(bytes: &[u8]) -> String {
+    let shown = shown(bytes);
+    shown.trim_start_matches('"').trim_end_matches('"').to_owned()
+}
+
 /// Bytes for a message: quoted, escaped, and cut to a length that people read.
 pub(crate) fn shown(bytes: &[u8]) -> String {
     const LONGEST: usize = 80;

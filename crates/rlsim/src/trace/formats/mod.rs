@@ -90,6 +90,12 @@ pub(crate) fn choose(source: &mut Source, options: &ReadOptions, label: &str) ->
     if head.bytes.is_empty() {
         return Err(Error::failed(format!("{label}: empty: no records at all")));
     }
+    if is_binary(head.bytes) {
+        return Err(Error::failed(format!(
+            "{label}: binary data (or text in UTF-16), expected a log as text; gzip and zstd are read as they are, and --format NAME \
+             reads it all the same"
+        )));
+    }
     FORMATS.iter().copied().find(|f| f.detect(&head)).ok_or_else(|| {
         let Some(first) = head.lines().find(|line| !line.trim_ascii().is_empty()) else {
             let beyond =
@@ -102,6 +108,13 @@ pub(crate) fn choose(source: &mut Source, options: &ReadOptions, label: &str) ->
             list()
         ))
     })
+}
+
+/// More control characters than a log has by accident, among the first bytes.
+fn is_binary(head: &[u8]) -> bool {
+    let head = &head[..head.len().min(1024)];
+    let control = |b: &&u8| matches!(b, 0..=8 | 11..=12 | 14..=26 | 28..=31 | 127);
+    head.iter().filter(control).count() * 20 > head.len()
 }
 
 fn list() -> String {
