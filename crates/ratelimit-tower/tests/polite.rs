@@ -202,7 +202,7 @@ async fn no_answer_shuts_a_server_out_for_ever() {
             let send = || client.clone().oneshot(Request::new(Empty::<Bytes>::new()));
             assert_eq!(send().await.expect("the answer").status(), status);
             let longest = longest.unwrap_or(Duration::from_secs(3_600));
-            tokio::time::sleep(longest - Duration::from_secs(20)).await;
+            tokio::time::sleep(longest.saturating_sub(Duration::from_secs(20))).await;
             assert_eq!(send().await.unwrap_err(), PoliteError::Deadline, "{name}: {value}");
             tokio::time::sleep(Duration::from_secs(30)).await;
             assert_eq!(send().await.expect("it is asked again").status(), 200, "{name}: {value}");
