@@ -4,7 +4,7 @@
 mod generate_common;
 
 use generate_common::{generate, typed};
-use rlsim::generate::Row;
+use rlsim::generate::{Row, Stop};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -120,5 +120,35 @@ fn the_end_of_time_ends_a_trace() {
     for pattern in ["constant", "poisson", "on-off", "diurnal", "ramp", "spike --at 0s", "cron", "edge-burst"] {
         let command = format!("{pattern} --start 18446744073000000000ns --duration 100d --rows 1000000");
         assert!(rows(&command).len() < 1_000_000, "{command}");
+    }
+}
+
+/// Walking from the tick before the start to the start would take centuries.
+#[test]
+fn a_late_start_costs_nothing() {
+    for (pattern, start) in [
+        ("cron --burst 18446744073709551615 --every 1h --spread 1h --start 30m", 1800 * SECOND),
+        ("cron --burst 18446744073709551615 --start 30m --duration 1h", 3600 * SECOND),
+        ("cron --burst 18446744073709551615 --spread 0s --start 30m --duration 1h", 3600 * SECOND),
+        ("edge-burst --rate 1000000000000000/m --start 60050ms", 60_050 * SECOND / 1000),
+        ("edge-burst --rate 1000000000000000/m --start 121s --duration 60s", 179_900 * SECOND / 1000),
+    ] {
+        assert_eq!(rows(&format!("{pattern} --rows 3"))[0].at, start, "{pattern}");
+    }
+}
+
+/// Patterns whose next instant is centuries of searching away end when they are told to.
+#[test]
+fn a_search_can_be_stopped() {
+    for pattern in [
+        "ramp --rate 1/366d --to 1000000000000000/s --duration 200000d",
+        "diurnal --rate 1000000000000000/s --swing 100 --day 200000d",
+        "on-off --rate 1/366d --on 1ns --off 1ms --duration 200000d",
+    ] {
+        let stop = Stop::default();
+        let (args, flag) = (typed(pattern), stop.clone());
+        let making = std::thread::spawn(move || args.run_until(&flag, &mut std::io::sink()));
+        stop.set();
+        making.join().expect("it ends").expect(pattern);
     }
 }

@@ -11,6 +11,7 @@ use super::costs::Costs;
 use super::mix::{Component, Mix, Row};
 use super::pattern::{Pattern, Period, Poisson};
 use super::random::Draws;
+use super::stop::Stop;
 use super::units::{Rate, Span, whole};
 use crate::error::{Error, Result};
 use crate::report::count;
@@ -80,9 +81,17 @@ impl GenerateArgs {
     /// # Errors
     /// When options contradict each other or `out` cannot be written. A closed pipe is not an error.
     pub fn run(&self, out: &mut dyn Write) -> Result<()> {
+        self.run_until(&Stop::default(), out)
+    }
+
+    /// [`run`](Self::run), ended early once `stop` is set: then the trace is cut, and that is no error.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_until(&self, stop: &Stop, out: &mut dyn Write) -> Result<()> {
         let mut out = BufWriter::with_capacity(1 << 16, out);
         let sources = self.sources()?;
-        let rows = self.mix(&sources)?;
+        let rows = self.mix(&sources, stop)?;
         let written = self.write(rows, &sources, &mut out).and_then(|()| out.flush());
         match written {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -97,7 +106,7 @@ impl GenerateArgs {
     /// # Errors
     /// When options contradict each other.
     pub fn events(&self) -> Result<impl Iterator<Item = Row> + use<>> {
-        self.mix(&self.sources()?)
+        self.mix(&self.sources()?, &Stop::default())
     }
 
     fn sources(&self) -> Result<Vec<(Pattern, SourceArgs)>> {
@@ -122,13 +131,13 @@ impl GenerateArgs {
     }
 
     /// The mix of `sources`, cut to `--rows`.
-    fn mix(&self, sources: &[(Pattern, SourceArgs)]) -> Result<impl Iterator<Item = Row> + use<>> {
+    fn mix(&self, sources: &[(Pattern, SourceArgs)], stop: &Stop) -> Result<impl Iterator<Item = Row> + use<>> {
         let period = Period { start: self.start.0, end: self.start.0.saturating_add(self.duration.0) };
         let component = |(index, (pattern, source)): (usize, &(Pattern, SourceArgs))| {
             source.check(pattern)?;
             // Three streams a component: another choice of clients or costs leaves the times alone.
             let draws = |purpose| Draws::new(self.seed, 3 * index as u64 + purpose);
-            let instants = pattern.instants(period, source.clients, draws(0))?;
+            let instants = pattern.instants(period, source.clients, draws(0), stop)?;
             let clients = source.clients(pattern.deals(), draws(1));
             Ok(Component::new(instants, clients, source.cost.clone(), draws(2)))
         };

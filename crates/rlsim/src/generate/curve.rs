@@ -7,6 +7,7 @@
 
 use super::fixed::FRACTION_BITS;
 use super::random::Draws;
+use super::stop::Stop;
 use super::units::Rate;
 
 /// The level of the base rate itself: levels are parts per million of it.
@@ -49,10 +50,11 @@ impl Curve {
 
     /// Random arrivals along this curve before `until`, as nanoseconds from the start, never decreasing.
     ///
-    /// Constant memory; time in proportion to the arrivals and the pieces of the curve.
-    pub fn arrivals(self, until: u64, draws: Draws) -> PoissonArrivals {
+    /// Constant memory; time in proportion to the candidates and the pieces of the curve, which may be very many for one
+    /// arrival: setting `stop` ends them.
+    pub fn arrivals(self, until: u64, draws: Draws, stop: Stop) -> PoissonArrivals {
         let piece = Piece { start: 0, end: 0, from: 0, to: 0 };
-        PoissonArrivals { curve: self, until, draws, next_knot: 0, origin: 0, piece, now: 0, remainder: 0 }
+        PoissonArrivals { curve: self, until, draws, stop, next_knot: 0, origin: 0, piece, now: 0, remainder: 0 }
     }
 }
 
@@ -71,6 +73,7 @@ pub struct PoissonArrivals {
     curve: Curve,
     until: u64,
     draws: Draws,
+    stop: Stop,
     /// The knot that starts the next piece.
     next_knot: usize,
     /// Where the current repetition starts.
@@ -139,7 +142,7 @@ impl Iterator for PoissonArrivals {
     type Item = u64;
 
     fn next(&mut self) -> Option<u64> {
-        loop {
+        while !self.stop.is_set() {
             match self.candidate() {
                 Some(at) => {
                     self.now = at;
@@ -151,6 +154,7 @@ impl Iterator for PoissonArrivals {
                 None => return None,
             }
         }
+        None
     }
 }
 
@@ -161,7 +165,7 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     fn count(curve: Curve, until: u64) -> usize {
-        curve.arrivals(until, Draws::new(11, 0)).count()
+        curve.arrivals(until, Draws::new(11, 0), Stop::default()).count()
     }
 
     #[test]
@@ -192,7 +196,8 @@ mod tests {
             Knot { at: SECOND, level: 0 },
             Knot { at: 10 * SECOND, level: 0 },
         ];
-        let arrivals: Vec<u64> = Curve::repeating(rate, knots).arrivals(1000 * SECOND, Draws::new(3, 0)).collect();
+        let arrivals: Vec<u64> =
+            Curve::repeating(rate, knots).arrivals(1000 * SECOND, Draws::new(3, 0), Stop::default()).collect();
         assert!(arrivals.iter().all(|at| at % (10 * SECOND) < SECOND));
         assert!(arrivals.len().abs_diff(100_000) < 5 * 316, "{}", arrivals.len());
         assert!(arrivals.is_sorted());
@@ -202,7 +207,7 @@ mod tests {
     fn a_curve_of_silence_or_nothing_ends() {
         let rate = Rate::new(1, SECOND).unwrap();
         let silent = vec![Knot { at: 0, level: 0 }, Knot { at: SECOND, level: 0 }];
-        let first = |curve: Curve| curve.arrivals(1000 * SECOND, Draws::new(1, 0)).next();
+        let first = |curve: Curve| curve.arrivals(1000 * SECOND, Draws::new(1, 0), Stop::default()).next();
         assert_eq!(first(Curve::through(rate, silent.clone())), None);
         assert_eq!(first(Curve::repeating(rate, silent)), None);
         assert_eq!(first(Curve::through(rate, Vec::new())), None);

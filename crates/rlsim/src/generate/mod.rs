@@ -15,8 +15,10 @@ pub mod fixed;
 mod mix;
 pub mod pattern;
 pub mod random;
+mod stop;
 pub mod units;
 
 pub use args::GenerateArgs;
 pub use mix::{Component, Mix, Row};
 pub use pattern::Pattern;
+pub use stop::Stop;

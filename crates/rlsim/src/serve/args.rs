@@ -1,12 +1,16 @@
 //! What can be typed after `rlsim serve`.
 
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
 use clap::Args;
 use ratelimit_core::{Policy, Rule};
 
 use super::{Config, Server};
 use crate::error::{Error, Result};
+
+/// How long threads may go on after the server has stopped.
+const LONGEST_END: Duration = Duration::from_secs(1);
 
 /// Serve an API behind a rate limit, and a page that shows what the limit does
 #[derive(Debug, Clone, Args)]
@@ -35,7 +39,7 @@ impl ServeArgs {
         config.redis.clone_from(&self.redis);
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Error::failed(format!("the server cannot start: {error}")))?;
-        runtime.block_on(async {
+        let served = runtime.block_on(async {
             let server = Server::bind(&config).await?;
             let address = server.address();
             eprintln!("serving {} on http://{address}/ (Ctrl-C stops it)", self.policy);
@@ -45,7 +49,10 @@ impl ServeArgs {
             server.run(stopped()).await;
             eprintln!("stopped");
             Ok(())
-        })
+        });
+        // A run of the simulator that is still on its thread holds nobody up.
+        runtime.shutdown_timeout(LONGEST_END);
+        served
     }
 }
 

@@ -103,9 +103,11 @@ fn layer(path: &str, rule: Rule, config: &Config) -> Result<(RateLimitLayer, Opt
     let client = Limit::new("client", rule).key(FirstOf::of(ApiKey::header(API_KEY)).or(ClientIp::peer()));
     let (client, source) = shared(client, path, rule, config)?;
     let address = Limit::new("address", wider(&rule)?).key(ClientIp::peer());
-    let layer = RateLimitLayer::builder()
-        .limit(client)
-        .limit(address)
+    // What this server can refuse by itself is no question for Redis.
+    let limits = if source.is_some() { [address, client] } else { [client, address] };
+    let layer = limits
+        .into_iter()
+        .fold(RateLimitLayer::builder(), ratelimit_tower::Builder::limit)
         .dialects([Dialect::Draft11, Dialect::Triple, Dialect::XRateLimit(Reset::Delta)])
         .wait(TokioTimer, LONGEST_WAIT)
         .max_clients(MAX_CLIENTS)

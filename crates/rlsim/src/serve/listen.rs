@@ -1,9 +1,8 @@
-//! Connections: accepted up to a number, with a bound on the time for a request's head, and let finish at the end.
+//! Connections: accepted up to a number, with a bound on every wait for the other side, and let finish at the end.
 
 use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -11,20 +10,15 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::{GracefulConnection, GracefulShutdown};
 use ratelimit_tower::key::PeerAddr;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::watch;
 use tower_service::Service as _;
 
-use super::{Config, router};
+use super::patient::Patient;
+use super::places::Places;
+use super::{Bounds, Config, router};
 use crate::error::{Error, Result};
-
-/// Connections at the same time; further ones wait to be accepted.
-const MOST_CONNECTIONS: usize = 512;
-
-/// For the head of a request; an idle connection is closed after it, too.
-const LONGEST_HEAD: Duration = Duration::from_secs(10);
 
 /// The most bytes of a request's head.
 const LARGEST_HEAD: usize = 64 * 1024;
@@ -38,6 +32,7 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     router: Router,
+    bounds: Bounds,
 }
 
 impl Server {
@@ -52,7 +47,7 @@ impl Server {
         };
         let listener = TcpListener::bind(config.address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Server { listener, address, router })
+        Ok(Server { listener, address, router, bounds: config.bounds })
     }
 
     /// Where it listens.
@@ -62,25 +57,25 @@ impl Server {
 
     /// Answers until `stop` is ready, and then until all answers are out.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let graceful = GracefulShutdown::new();
-        let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+        let places = Places::new(self.bounds.connections_an_address);
+        let (end, ending) = watch::channel(());
         let mut stop = pin!(stop);
         loop {
             let accepted = async {
-                // The semaphore is never closed.
-                let place = Arc::clone(&places).acquire_owned().await.ok()?;
-                Some((self.listener.accept().await, place))
+                let one = places.one().await?;
+                Some((self.listener.accept().await, one))
             };
             let next = tokio::select! {
                 next = accepted => next,
                 () = &mut stop => break,
             };
             match next {
-                Some((Ok((stream, peer)), place)) => {
-                    let connection = graceful.watch(connection(stream, peer, self.router.clone()));
+                Some((Ok((stream, peer)), one)) => {
+                    // Of an address with too many, it is closed at once.
+                    let Some(place) = places.take(one, peer.ip()) else { continue };
+                    let served = serve(stream, peer, self.router.clone(), self.bounds, ending.clone());
                     tokio::spawn(async move {
-                        // A connection that broke has nobody to tell.
-                        let _ = connection.await;
+                        served.await;
                         drop(place);
                     });
                 }
@@ -90,21 +85,28 @@ impl Server {
             }
         }
         drop(self.listener);
-        let _ = tokio::time::timeout(LONGEST_END, graceful.shutdown()).await;
+        drop(end);
+        let _ = tokio::time::timeout(LONGEST_END, places.all()).await;
     }
 }
 
-/// Serves one connection; every request on it is told who its peer is.
-fn connection(
-    stream: TcpStream,
-    peer: SocketAddr,
-    router: Router,
-) -> impl GracefulConnection<Error = hyper::Error> + Send + 'static {
+/// Serves one connection until it ends, has lived long enough, or the server ends; then the answer that is under way is
+/// finished. Every request on it is told who its peer is.
+async fn serve(stream: TcpStream, peer: SocketAddr, router: Router, bounds: Bounds, mut ending: watch::Receiver<()>) {
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(PeerAddr(peer));
         router.clone().call(request)
     });
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(LONGEST_HEAD).max_buf_size(LARGEST_HEAD);
-    builder.serve_connection(TokioIo::new(stream), service)
+    builder.timer(TokioTimer::new()).header_read_timeout(bounds.patience).max_buf_size(LARGEST_HEAD);
+    let stream = TokioIo::new(Patient::new(stream, bounds.patience));
+    let mut connection = pin!(builder.serve_connection(stream, service));
+    // A connection that broke has nobody to tell.
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        () = tokio::time::sleep(bounds.life) => {}
+        _ = ending.changed() => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    let _ = tokio::time::timeout(LONGEST_END, connection).await;
 }

@@ -18,15 +18,19 @@ mod limits;
 mod listen;
 mod metrics;
 mod page;
+mod patient;
 mod ping;
+mod places;
 mod playground;
 mod policies;
+mod said;
 #[cfg(feature = "redis")]
 mod shared;
 mod story;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::routing::get;
@@ -50,12 +54,32 @@ pub struct Config {
     pub clock: Arc<dyn Clock>,
     /// The server over which limits are shared, if any.
     pub redis: Option<String>,
+    /// What one client may take up.
+    pub bounds: Bounds,
+}
+
+/// What one client may take up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// For the head of a request, for an idle connection, and for each write until the client has read some of it.
+    pub patience: Duration,
+    /// How long a connection is kept; what is being answered then is finished.
+    pub life: Duration,
+    /// Connections of one address at the same time; further ones are closed at once.
+    pub connections_an_address: usize,
+}
+
+impl Default for Bounds {
+    /// 10 s, 5 minutes, 32 connections.
+    fn default() -> Bounds {
+        Bounds { patience: Duration::from_secs(10), life: Duration::from_secs(300), connections_an_address: 32 }
+    }
 }
 
 impl Config {
     /// This policy on this address, by the machine's clock.
     pub fn new(address: SocketAddr, rule: Rule) -> Config {
-        Config { address, rule, clock: Arc::new(SystemClock::new()), redis: None }
+        Config { address, rule, clock: Arc::new(SystemClock::new()), redis: None, bounds: Bounds::default() }
     }
 }
 

@@ -38,6 +38,8 @@ pub(crate) enum TimeError {
     Scientific,
     /// A day, hour, minute, second or offset that does not exist.
     NoSuch(&'static str),
+    /// A time of day alone, such as `08:15:30`.
+    NoDate,
     /// Anything else.
     NotATime,
 }
@@ -51,6 +53,9 @@ impl fmt::Display for TimeError {
             TimeError::BeyondRange => f.write_str("time beyond the range: expected 2554-07-21T23:34:33Z or earlier"),
             TimeError::Scientific => f.write_str("time in scientific notation: expected plain decimal digits"),
             TimeError::NoSuch(part) => write!(f, "time with a {part} that does not exist"),
+            TimeError::NoDate => f.write_str(
+                "a time of day without its date: expected both; --time-column DATE,TIME takes them from two columns",
+            ),
             TimeError::NotATime => f.write_str(
                 "not a time: expected one such as 2024-05-12T08:15:30.5Z, 2024-05-12 08:15:30 or 1715501730",
             ),
@@ -67,8 +72,17 @@ pub(crate) fn parse(text: &[u8]) -> Result<Stamp, TimeError> {
     match text {
         [] | b"-" => Err(TimeError::Missing),
         [b'-', rest @ ..] if plain_number(rest).is_some() => Err(TimeError::Negative),
-        _ => date(text),
+        _ => date(text).map_err(|error| match error {
+            TimeError::NotATime if is_time_of_day(text) => TimeError::NoDate,
+            error => error,
+        }),
     }
+}
+
+/// Whether a text begins as `08:15`, which no other form of time does.
+fn is_time_of_day(text: &[u8]) -> bool {
+    matches!(text, [h, b':', m, n, ..] | [_, h, b':', m, n, ..] if [h, m, n].iter().all(|b| b.is_ascii_digit()))
+        && text[0].is_ascii_digit()
 }
 
 /// Reads a date and a time of day that stand in two columns.

@@ -1,6 +1,9 @@
 //! The playground's numbers are those of `rlsim compare`, and it takes no more than it says.
 
+use std::io::Write;
+use std::net::TcpStream;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -78,4 +81,111 @@ fn what_is_too_much_or_not_understood_is_refused() {
     let nothing = request(server.address, "POST", "/api/compare", &[], b"\0\0\0");
     assert_eq!(nothing.status, 422);
     assert!(!nothing.text().contains("/tmp"), "{}", nothing.text());
+}
+
+/// A connection that keeps the playground busy: the next request of its pattern is centuries of searching away.
+fn search(server: &Running) -> TcpStream {
+    let pattern = encoded("ramp --rate 1/366d --to 1000000000000000/s --duration 200000d");
+    let head = format!("GET /api/compare?generate={pattern} HTTP/1.1\r\nHost: {}\r\n\r\n", server.address);
+    let begin = || {
+        let mut stream = TcpStream::connect(server.address).expect("a connection");
+        stream.write_all(head.as_bytes()).expect("sent");
+        stream.set_nonblocking(true).expect("a socket");
+        stream
+    };
+    let mut searching = begin();
+    until("busy", || {
+        // An answer means that the question below was there first.
+        if searching.peek(&mut [0]).is_ok() {
+            searching = begin();
+        }
+        compare(server, "constant", "100/1m").status == 503
+    });
+    searching
+}
+
+fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !done() {
+        assert!(Instant::now() < deadline, "never {what}");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_run_is_refused_while_another_goes_on_and_ends_when_nobody_waits_for_it() {
+    let server = Running::tutorial();
+    let searching = search(&server);
+    let small = || compare(&server, "constant --rate 1/s", "100/1m");
+    let refused = small();
+    assert_eq!(refused.status, 503);
+    assert_eq!(refused.field("retry-after"), "1");
+    assert!(refused.json()["error"].as_str().expect("a reason").contains("another comparison"));
+    drop(searching);
+    until("free", || small().status == 200);
+}
+
+/// A late start is computed, not walked to, and the server ends whatever its playground was asked.
+#[test]
+fn patterns_that_would_take_centuries_hold_nothing_up() {
+    let mut server = Running::tutorial();
+    for pattern in [
+        "cron --burst 18446744073709551615 --start 30m",
+        "edge-burst --rate 1000000000000000/m --start 121s --duration 1s",
+    ] {
+        // No request falls into the trace.
+        assert_eq!(compare(&server, pattern, "100/1m").status, 422, "{pattern}");
+    }
+    let late = compare(&server, "edge-burst --rate 1000000000000000/m --start 121s", "100/1m");
+    assert_eq!(late.json()["report"]["meta"]["trace"]["events"], 200_000);
+    drop(search(&server));
+    server.stop();
+}
+
+#[test]
+fn pages_of_other_sites_are_refused() {
+    let server = Running::tutorial();
+    let path = "/api/compare?generate=constant";
+    for (site, status) in [("cross-site", 403), ("same-origin", 200), ("none", 200)] {
+        let answer = request(server.address, "GET", path, &[("Sec-Fetch-Site", site)], b"");
+        assert_eq!(answer.status, status, "{site}");
+    }
+}
+
+#[test]
+fn what_was_sent_does_not_come_back() {
+    let server = Running::tutorial();
+    let text = "<script>alert(1)</script>";
+    for generate in [
+        format!("poisson --add {text}"),
+        format!("poisson --prefix {text}"),
+        format!("{text} --rate 1/s"),
+        format!("poisson --rate {text}"),
+        format!("adversary --against {text}"),
+    ] {
+        let answer = compare(&server, &generate, "100/1m");
+        assert_eq!(answer.status, 400, "{generate}");
+        assert!(!answer.text().contains("alert"), "{}", answer.text());
+    }
+    for query in ["limit", "burst", "algorithms"] {
+        let answer = get(server.address, &format!("/api/compare?generate=constant&{query}={}", encoded(text)));
+        assert_eq!(answer.status, 400, "{query}");
+        assert!(!answer.text().contains("alert"), "{}", answer.text());
+    }
+    for (body, status) in [
+        (format!("time,client\n{text},a\n"), 422),
+        (format!("{text},client\n1,a\n"), 422),
+        (format!("{{\"{text}\":\"{text}\"}}\n"), 422),
+        (format!("{{\"time\":\"{text}\"}}\n"), 422),
+        (format!("{text}\n{text}\n"), 422),
+        (format!("time,client,{text}\n1,{text},{text}\n{text},b\n2,{text},c\n"), 200),
+    ] {
+        let answer = request(server.address, "POST", "/api/compare?limit=1/1m", &[], body.as_bytes());
+        assert_eq!(answer.status, status, "{body}");
+        assert!(!answer.text().contains("alert"), "{body}: {}", answer.text());
+    }
+    let placed = request(server.address, "POST", "/api/compare", &[], b"time,client\n1,a\n<script>,a\n<script>,b\n");
+    assert_eq!(placed.status, 200, "good rows are enough");
+    let placed = request(server.address, "POST", "/api/compare", &[], b"time,client\n<script>,a\n").json();
+    assert!(placed["error"].as_str().expect("a reason").contains("at line 2, column 1"), "{placed}");
 }

@@ -18,16 +18,16 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start(policy: &str) -> Running {
-        Running::start_on(policy, None)
+        Running::start_with(policy, |_| {})
     }
 
-    /// With its limits in the Redis at this address, if there is one.
-    pub(crate) fn start_on(policy: &str, redis: Option<String>) -> Running {
+    /// With another configuration.
+    pub(crate) fn start_with(policy: &str, change: impl FnOnce(&mut Config)) -> Running {
         let rule = policy.parse::<Policy>().expect("a policy").rules()[0];
         let clock = ManualClock::new(Nanos::from_secs(1_790_000_000));
         let mut config = Config::new(([127, 0, 0, 1], 0).into(), rule);
         config.clock = Arc::new(clock.clone());
-        config.redis = redis;
+        change(&mut config);
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("one");
         let server = runtime.block_on(Server::bind(&config)).expect("a free port");
         let address = server.address();

@@ -35,7 +35,7 @@ fn decisions(server: &Running, who: &str) -> u64 {
 #[ignore = "needs redis-server"]
 fn servers_share_a_limit_decide_alone_while_redis_is_away_and_share_it_again() {
     let mut redis = Redis::start();
-    let start = || Running::start_on("token-bucket:1/1h,burst=5", Some(redis.url()));
+    let start = || Running::start_with("token-bucket:1/1h,burst=5", |config| config.redis = Some(redis.url()));
     let (one, other) = (start(), start());
 
     six([&one, &other], "alice", "shared");
@@ -69,7 +69,7 @@ fn servers_share_a_limit_decide_alone_while_redis_is_away_and_share_it_again() {
 fn a_server_starts_without_its_redis_and_finds_it_later() {
     let mut redis = Redis::start();
     redis.kill();
-    let server = Running::start_on("token-bucket:1/1h,burst=5", Some(redis.url()));
+    let server = Running::start_with("token-bucket:1/1h,burst=5", |config| config.redis = Some(redis.url()));
     six([&server, &server], "alice", "local");
     redis.revive();
     let deadline = Instant::now() + Duration::from_secs(20);
@@ -79,4 +79,15 @@ fn a_server_starts_without_its_redis_and_finds_it_later() {
         std::thread::yield_now();
     }
     six([&server, &server], "bob", "shared");
+}
+
+/// What the limit of the address refuses, Redis is not asked to decide.
+#[test]
+#[ignore = "needs redis-server"]
+fn invented_keys_do_not_reach_redis_for_long() {
+    let redis = Redis::start();
+    let server = Running::start_with("token-bucket:1/1h,burst=5", |config| config.redis = Some(redis.url()));
+    let allowed = (0..110).filter(|i| ping(&server, &format!("invented-{i}")).0 == 200).count();
+    assert_eq!(allowed, 100);
+    assert_eq!(decisions(&server, "shared"), 100);
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use clap::Args;
 
-use super::{Instants, Period, share};
+use super::{Instants, Period, evenly};
 use crate::error::{Error, Result};
 use crate::generate::units::Span;
 
@@ -30,7 +30,7 @@ impl Cron {
             return Err(Error::usage(format!("{found}: expected --every above zero and --spread no longer than it")));
         }
         let ticks = (period.start / every..=u64::MAX).map_while(move |n| n.checked_mul(every));
-        let requests = move |tick: u64| (0..burst).map_while(move |k| tick.checked_add(share(spread, k, burst)));
+        let requests = move |tick: u64| evenly(tick, spread, burst, period.start);
         Ok(Box::new(ticks.flat_map(requests)))
     }
 }

@@ -5,10 +5,9 @@ use std::fmt;
 use clap::Args;
 
 use super::poisson::along;
-use super::{Instants, Period};
+use super::{Instants, Random};
 use crate::error::{Error, Result};
 use crate::generate::curve::{BASE, Curve, Knot};
-use crate::generate::random::Draws;
 use crate::generate::units::{Rate, Span};
 
 /// `cos(2 pi k / 48)` in parts per million, a quarter of the circle: a day in half hours.
@@ -33,7 +32,7 @@ pub struct Diurnal {
 }
 
 impl Diurnal {
-    pub(super) fn instants(&self, period: Period, draws: Draws) -> Result<Instants> {
+    pub(super) fn instants(&self, random: Random) -> Result<Instants> {
         let Span(day) = self.day;
         if day < SHORTEST_DAY {
             return Err(Error::usage(format!("--day {}: expected at least {}", self.day, Span(SHORTEST_DAY))));
@@ -43,7 +42,7 @@ impl Diurnal {
             let at = u64::try_from(u128::from(day) * step as u128 / STEPS as u128).unwrap_or(day);
             Knot { at, level: self.level(step) }
         };
-        Ok(along(Curve::repeating(self.rate, (0..=STEPS).map(knot).collect()), period, draws))
+        Ok(along(Curve::repeating(self.rate, (0..=STEPS).map(knot).collect()), random))
     }
 
     /// `1 - swing * cos(2 pi step / 48)`, in parts per million.

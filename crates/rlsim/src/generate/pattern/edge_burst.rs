@@ -12,7 +12,7 @@ use std::fmt;
 
 use clap::Args;
 
-use super::{Instants, Period, share};
+use super::{Instants, Period, evenly};
 use crate::error::{Error, Result};
 use crate::generate::units::{Rate, Span};
 
@@ -56,9 +56,9 @@ impl EdgeBurst {
         let first = first - u64::from(first.is_multiple_of(2) && first > 0);
         let edges = (first | 1..).step_by(2).map_while(move |n| n.checked_mul(window));
         let around = move |edge: u64| {
-            let inside = move |k: u64| share(spread, k, burst);
-            let before = (0..burst).map(move |k| edge - spread + inside(k));
-            before.chain((0..burst).map_while(move |k| edge.checked_add(inside(k))))
+            // The spread is at most half of the window, so it fits before the first edge.
+            let from = |begin| evenly(begin, spread, burst, period.start);
+            from(edge - spread).chain(from(edge))
         };
         Ok(Box::new(edges.flat_map(around)))
     }

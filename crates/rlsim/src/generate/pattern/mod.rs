@@ -28,6 +28,7 @@ pub use ramp::Ramp;
 pub use spike::Spike;
 
 use super::random::Draws;
+use super::stop::Stop;
 use crate::error::Result;
 
 /// The stretch of time that a trace covers: `start <= t < end`, in nanoseconds.
@@ -67,23 +68,26 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// The instants of this pattern within `period`, for all of `clients` clients together.
+    /// The instants of this pattern within `period`, for all of `clients` clients together; none any more once `stop` is
+    /// set.
     ///
     /// # Errors
     /// When the options contradict each other.
-    pub fn instants(&self, period: Period, clients: u32, draws: Draws) -> Result<Instants> {
+    pub fn instants(&self, period: Period, clients: u32, draws: Draws, stop: &Stop) -> Result<Instants> {
+        let random = Random { period, draws, stop: stop.clone() };
         let instants = match self {
             Pattern::Constant(pattern) => pattern.instants(period),
-            Pattern::Poisson(pattern) => pattern.instants(period, draws),
-            Pattern::OnOff(pattern) => pattern.instants(period, draws)?,
-            Pattern::Diurnal(pattern) => pattern.instants(period, draws)?,
-            Pattern::Ramp(pattern) => pattern.instants(period, draws),
-            Pattern::Spike(pattern) => pattern.instants(period, draws)?,
+            Pattern::Poisson(pattern) => pattern.instants(random),
+            Pattern::OnOff(pattern) => pattern.instants(random)?,
+            Pattern::Diurnal(pattern) => pattern.instants(random)?,
+            Pattern::Ramp(pattern) => pattern.instants(random),
+            Pattern::Spike(pattern) => pattern.instants(random)?,
             Pattern::Cron(pattern) => pattern.instants(period)?,
             Pattern::EdgeBurst(pattern) => pattern.instants(period)?,
             Pattern::Adversary(pattern) => pattern.instants(period, clients)?,
         };
-        Ok(Box::new(instants.skip_while(move |&at| at < period.start).take_while(move |&at| at < period.end)))
+        let stop = stop.clone();
+        Ok(Box::new(instants.take_while(move |&at| at < period.end && !stop.is_set())))
     }
 
     /// Whether requests are dealt to the clients in turn, so that each gets an equal share, instead of drawn.
@@ -109,8 +113,48 @@ impl fmt::Display for Pattern {
     }
 }
 
+/// What a random pattern needs beside its options.
+struct Random {
+    period: Period,
+    draws: Draws,
+    stop: Stop,
+}
+
+/// `count` instants spread evenly over `spread` nanoseconds from `begin`, without those before `from`: the first one is
+/// computed, so that a late start costs nothing.
+fn evenly(begin: u64, spread: u64, count: u64, from: u64) -> impl Iterator<Item = u64> + Send {
+    let first = match from.saturating_sub(begin) {
+        0 => 0,
+        // All of them at `begin`, which is too early.
+        _ if spread == 0 => count,
+        // The first k with floor(spread * k / count) >= missing is the first with spread * k >= missing * count.
+        missing => {
+            let first = (u128::from(missing) * u128::from(count)).div_ceil(u128::from(spread));
+            u64::try_from(first).unwrap_or(count).min(count)
+        }
+    };
+    (first..count).map_while(move |k| begin.checked_add(share(spread, k, count)))
+}
+
 /// `whole * part / parts`, rounded down, for `part <= parts`.
 fn share(whole: u64, part: u64, parts: u64) -> u64 {
     // At most `whole`, so it fits.
     u64::try_from(u128::from(whole) * u128::from(part) / u128::from(parts)).unwrap_or(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_instant_is_the_one_that_walking_finds() {
+        for (spread, count) in [(0, 3), (1, 1), (7, 3), (10, 10), (3, 7), (100, 99)] {
+            for from in 0..130 {
+                let walked = evenly(10, spread, count, 0).skip_while(|&at| at < from);
+                assert!(evenly(10, spread, count, from).eq(walked), "{spread} {count} {from}");
+            }
+        }
+        assert_eq!(evenly(0, u64::MAX, u64::MAX, u64::MAX - 1).next(), Some(u64::MAX - 1));
+        assert_eq!(evenly(u64::MAX - 1, 10, 10, 0).count(), 2);
+    }
 }

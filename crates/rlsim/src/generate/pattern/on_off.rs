@@ -5,10 +5,9 @@ use std::fmt;
 use clap::Args;
 
 use super::poisson::along;
-use super::{Instants, Period};
+use super::{Instants, Random};
 use crate::error::{Error, Result};
 use crate::generate::curve::{BASE, Curve, Knot};
-use crate::generate::random::Draws;
 use crate::generate::units::{Rate, Span};
 
 /// The shortest cycle, 1 ms: what is switched faster cannot be told from a steady rate, and takes long to make.
@@ -29,7 +28,7 @@ pub struct OnOff {
 }
 
 impl OnOff {
-    pub(super) fn instants(&self, period: Period, draws: Draws) -> Result<Instants> {
+    pub(super) fn instants(&self, random: Random) -> Result<Instants> {
         let (Span(on), Span(off)) = (self.on, self.off);
         let cycle = on.checked_add(off).filter(|&cycle| cycle >= SHORTEST_CYCLE && on > 0).ok_or_else(|| {
             Error::usage(format!(
@@ -39,7 +38,7 @@ impl OnOff {
         })?;
         let knot = |at, level| Knot { at, level };
         let knots = vec![knot(0, BASE), knot(on, BASE), knot(on, 0), knot(cycle, 0)];
-        Ok(along(Curve::repeating(self.rate, knots), period, draws))
+        Ok(along(Curve::repeating(self.rate, knots), random))
     }
 }
 

@@ -4,9 +4,8 @@ use std::fmt;
 
 use clap::Args;
 
-use super::{Instants, Period};
+use super::{Instants, Random};
 use crate::generate::curve::Curve;
-use crate::generate::random::Draws;
 use crate::generate::units::Rate;
 
 /// A Poisson process: gaps are exponential, counts in any stretch have a variance equal to their mean.
@@ -18,14 +17,15 @@ pub struct Poisson {
 }
 
 impl Poisson {
-    pub(super) fn instants(&self, period: Period, draws: Draws) -> Instants {
-        along(Curve::flat(self.rate), period, draws)
+    pub(super) fn instants(&self, random: Random) -> Instants {
+        along(Curve::flat(self.rate), random)
     }
 }
 
 /// Random arrivals along a curve that starts with the period.
-pub(super) fn along(curve: Curve, period: Period, draws: Draws) -> Instants {
-    let arrivals = curve.arrivals(period.end - period.start, draws);
+pub(super) fn along(curve: Curve, random: Random) -> Instants {
+    let Random { period, draws, stop } = random;
+    let arrivals = curve.arrivals(period.end - period.start, draws, stop);
     Box::new(arrivals.map_while(move |after| period.start.checked_add(after)))
 }
 

@@ -5,9 +5,8 @@ use std::fmt;
 use clap::Args;
 
 use super::poisson::along;
-use super::{Instants, Period};
+use super::{Instants, Random};
 use crate::generate::curve::{BASE, Curve, Knot};
-use crate::generate::random::Draws;
 use crate::generate::units::Rate;
 
 /// Random requests whose rate changes linearly over the whole trace.
@@ -22,16 +21,16 @@ pub struct Ramp {
 }
 
 impl Ramp {
-    pub(super) fn instants(&self, period: Period, draws: Draws) -> Instants {
+    pub(super) fn instants(&self, random: Random) -> Instants {
         let rising = self.rate.parts_per_million_of(self.to) <= u128::from(BASE);
         let higher = if rising { self.to } else { self.rate };
         // Not above the higher of the two, but for rounding.
         let level = |rate: Rate| u32::try_from(rate.parts_per_million_of(higher)).map_or(BASE, |level| level.min(BASE));
         let knots = vec![
             Knot { at: 0, level: level(self.rate) },
-            Knot { at: period.end - period.start, level: level(self.to) },
+            Knot { at: random.period.end - random.period.start, level: level(self.to) },
         ];
-        along(Curve::through(higher, knots), period, draws)
+        along(Curve::through(higher, knots), random)
     }
 }
 

@@ -5,10 +5,9 @@ use std::fmt;
 use clap::Args;
 
 use super::poisson::along;
-use super::{Instants, Period};
+use super::{Instants, Random};
 use crate::error::{Error, Result};
 use crate::generate::curve::{BASE, Curve, Knot};
-use crate::generate::random::Draws;
 use crate::generate::units::{Rate, Span};
 
 /// Random requests at a base rate, and many times as many for a while.
@@ -29,11 +28,11 @@ pub struct Spike {
 }
 
 impl Spike {
-    pub(super) fn instants(&self, period: Period, draws: Draws) -> Result<Instants> {
+    pub(super) fn instants(&self, random: Random) -> Result<Instants> {
         let (Span(at), Span(length)) = (self.at, self.length);
-        let duration = period.end.saturating_sub(period.start);
+        let duration = random.period.end.saturating_sub(random.period.start);
         // The end of time is no choice of the duration.
-        if at > 0 && at >= duration && period.end < u64::MAX {
+        if at > 0 && at >= duration && random.period.end < u64::MAX {
             return Err(Error::usage(format!(
                 "--at {}: the trace ends after {}, before the spike begins; expected a time before that, or a longer \
                  --duration",
@@ -47,7 +46,7 @@ impl Spike {
         let knot = |at, level| Knot { at, level };
         let high = self.times.clamp(1, 1000) * BASE;
         let knots = vec![knot(0, BASE), knot(at, BASE), knot(at, high), knot(end, high), knot(end, BASE)];
-        Ok(along(Curve::through(self.rate, knots), period, draws))
+        Ok(along(Curve::through(self.rate, knots), random))
     }
 }
 

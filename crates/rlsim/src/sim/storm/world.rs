@@ -7,6 +7,7 @@ use super::outcome::Outcome;
 use super::scenario::{Scenario, What};
 use super::server::Server;
 use crate::error::{Error, Result};
+use crate::generate::Stop;
 use crate::generate::clients::Clients as Choice;
 use crate::generate::pattern::{Instants, Pattern, Period, Poisson};
 use crate::generate::random::Draws;
@@ -99,7 +100,7 @@ fn sources(scenario: &Scenario, seed: u64) -> Result<Vec<Source>> {
     let mut first = 0;
     let mut add = |pattern: &Pattern, period, first, count| {
         let stream = stream::SOURCES + 2 * sources.len() as u64;
-        let instants = pattern.instants(period, count, Draws::new(seed, stream))?;
+        let instants = pattern.instants(period, count, Draws::new(seed, stream), &Stop::default())?;
         let draws = Draws::new(seed, stream + 1);
         let who = if pattern.deals() { Choice::dealt(count) } else { Choice::uniform(count, draws) };
         sources.push(Source { instants, first, who });
