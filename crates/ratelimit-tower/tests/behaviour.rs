@@ -455,6 +455,51 @@ async fn a_place_given_up_in_the_middle_of_a_queue_is_nobody_elses() {
     }
 }
 
+/// A request that is given back after it was served takes nobody's place in the queue behind it.
+#[tokio::test(start_paused = true)]
+async fn a_refund_does_not_give_away_a_turn_of_somebody_who_waits() {
+    let clock = Paused(tokio::time::Instant::now());
+    let layer = burst("leaky-bucket:1/1s,burst=9").clock(clock).wait(TokioTimer, Duration::from_secs(60));
+    let layer = layer.refund_when(|status| status.is_success()).build().unwrap();
+    let start = tokio::time::Instant::now();
+    let join = || {
+        let served = move |_: Request<NoBody>| async move {
+            let turn = start.elapsed().as_secs();
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            Ok::<_, Infallible>(Response::builder().header("turn", turn).body(Full::<Bytes>::default()).unwrap())
+        };
+        tokio::spawn(ServiceBuilder::new().layer(&layer).service(service_fn(served)).oneshot(request()))
+    };
+    let mut waiting: Vec<_> = (0..3).map(|_| join()).collect();
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    waiting.push(join());
+    let mut turns = Vec::new();
+    for one in waiting {
+        turns.push(field(&one.await.unwrap().unwrap(), "turn").to_owned());
+    }
+    assert_eq!(turns, ["0", "1", "2", "3"]);
+}
+
+/// A queue in memory beside a limit on a backend: what the backend refuses has not stood in the queue.
+#[tokio::test(start_paused = true)]
+async fn a_queue_is_joined_only_by_those_whom_the_others_allow() {
+    let clock = Paused(tokio::time::Instant::now());
+    let rule: ratelimit_core::Policy = "fixed-window:3/1h".parse().unwrap();
+    let queue = Limit::parse("queue", "leaky-bucket:1/1s,burst=9").unwrap();
+    let shared = limit("fixed-window:3/1h").on(KeyedLimiter::builder(rule).clock(clock.clone()).build());
+    let layer = RateLimitLayer::builder().limit(queue).limit(shared).clock(clock);
+    let layer = layer.dialects([Dialect::Draft11]).wait(TokioTimer, Duration::from_secs(60)).build().unwrap();
+    let start = tokio::time::Instant::now();
+    let mut turns = Vec::new();
+    for _ in 0..3 {
+        turns.push((ask(&layer, request()).await.status().as_u16(), start.elapsed().as_secs()));
+    }
+    assert_eq!(turns, [(200, 0), (200, 1), (200, 2)]);
+    let refused = ask(&layer, request()).await;
+    assert_eq!(refused.status(), 429);
+    assert!(field(&refused, "ratelimit").starts_with("\"queue\";r=8;"), "{}", field(&refused, "ratelimit"));
+}
+
 #[tokio::test]
 async fn a_cost_that_never_fits_is_told_so() {
     let layer = RateLimitLayer::builder().limit(limit("token-bucket:5/1m").cost(6)).build().unwrap();

@@ -171,3 +171,42 @@ async fn a_dropped_request_and_a_failing_service_hold_nobody_up() {
     assert_eq!(failing.await.unwrap().unwrap_err(), PoliteError::Service("broken"));
     assert!(last.await.unwrap().is_ok());
 }
+
+/// One answer that asks for thousands of years does not shut the server out: after an hour, or what was chosen, one
+/// request is sent to see.
+#[tokio::test(start_paused = true)]
+async fn no_answer_shuts_a_server_out_for_ever() {
+    let absurd = [
+        (200, "ratelimit", "\"a\";r=0;t=999999999999999"),
+        (200, "ratelimit", "\"a\";a=0;w=999999999999999"),
+        (200, "x-ratelimit-reset", "18446744073709551615"),
+        (429, "retry-after", "99999999999"),
+        (429, "retry-after", "18446744073709551615"),
+        (429, "retry-after", "Fri, 31 Dec 9999 23:59:59 GMT"),
+    ];
+    for (status, name, value) in absurd {
+        for longest in [None, Some(Duration::from_secs(60))] {
+            let calls = Arc::new(AtomicU64::new(0));
+            let counted = Arc::clone(&calls);
+            let service = service_fn(move |_: Request<Empty<Bytes>>| {
+                let first = counted.fetch_add(1, Ordering::Relaxed) == 0;
+                async move {
+                    let response = Response::builder();
+                    let told = response.status(status).header(name, value).header("x-ratelimit-remaining", "0");
+                    Ok::<_, Infallible>(if first { told.body(()).expect("a response") } else { Response::new(()) })
+                }
+            });
+            let client =
+                PoliteLayer::new(TokioTimer, Duration::from_secs(10)).clock(Paused(Instant::now())).jitter(0, 1);
+            let client = longest.into_iter().fold(client, PoliteLayer::believe).layer(service);
+            let send = || client.clone().oneshot(Request::new(Empty::<Bytes>::new()));
+            assert_eq!(send().await.expect("the answer").status(), status);
+            let longest = longest.unwrap_or(Duration::from_secs(3_600));
+            tokio::time::sleep(longest.saturating_sub(Duration::from_secs(20))).await;
+            assert_eq!(send().await.unwrap_err(), PoliteError::Deadline, "{name}: {value}");
+            tokio::time::sleep(Duration::from_secs(30)).await;
+            assert_eq!(send().await.expect("it is asked again").status(), 200, "{name}: {value}");
+            assert_eq!(calls.load(Ordering::Relaxed), 2);
+        }
+    }
+}

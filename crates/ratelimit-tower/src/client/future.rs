@@ -104,10 +104,12 @@ where
                     let now = this.shared.clock.now();
                     let hint = headers::read(response.headers(), (this.shared.wall)());
                     let Some(wait) = refused_for(this.request.method(), response.status(), &hint) else {
-                        lock(this.gate).answered(pass, now, told(&hint));
+                        let longest = this.shared.longest;
+                        let told = told(&hint).map(|(available, within)| (available, within.min(longest)));
+                        lock(this.gate).answered(pass, now, told);
                         return Poll::Ready(Ok(response));
                     };
-                    let wait = this.shared.jittered(wait, pass.number);
+                    let wait = this.shared.jittered(wait.min(this.shared.longest), pass.number);
                     lock(this.gate).refused(now, wait);
                     *this.refusal = Some(response);
                     State::Waiting { turn: Turn::new(this.shared, this.gate, *this.deadline) }

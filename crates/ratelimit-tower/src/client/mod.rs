@@ -14,7 +14,8 @@
 //! # }
 //! ```
 //!
-//! Until a server says something about limits, requests pass as they come. From then on, for each server (authority):
+//! Until a server says something about limits, requests pass as they come. From then on, for each server (scheme, host and port; where
+//! the target names none, the `Host` field):
 //!
 //! - no more are sent within the time that it named than it said are available, those on their way counted in;
 //! - with nothing available, or that time over, **one** request is sent, and its answer says how many may follow;
@@ -22,14 +23,17 @@
 //!   which requests came, and is sent again. So long as no other client shares the quota, it is not refused twice;
 //! - a server that says nothing but `Retry-After` gets one request in each such time, while others wait.
 //!
+//! A wait of more than an hour ([`PoliteLayer::believe`]) is not believed: after that time one request is sent to see. So no
+//! answer shuts a server out for ever.
+//!
 //! A request whose turn would come after its deadline is not sent; one that has been refused gets that refusal as its
 //! answer. 429 is retried whatever the method, as nothing was done; 503 only with `Retry-After` and an idempotent method.
 
 mod future;
 mod gate;
+mod servers;
 mod turn;
 
-use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -44,11 +48,9 @@ use tower_service::Service;
 
 pub use future::{PoliteError, PoliteFuture};
 use gate::Gate;
+use servers::Servers;
 
 use crate::timer::Timer;
-
-/// Servers that are remembered; beyond them, idle ones are forgotten.
-const MOST_SERVERS: usize = 1024;
 
 /// Makes clients polite. Clones, and the services of one layer, share what they know of servers.
 #[derive(Clone)]
@@ -64,7 +66,9 @@ pub(crate) struct Shared {
     /// At most this part of a wait is added to it, in thousandths.
     jitter_milli: u64,
     seed: u64,
-    gates: Mutex<HashMap<String, Arc<Mutex<Gate>>>>,
+    /// No wait that a server asks for is believed to be longer.
+    longest: Nanos,
+    servers: Mutex<Servers>,
 }
 
 impl PoliteLayer {
@@ -77,7 +81,8 @@ impl PoliteLayer {
             deadline: Nanos::try_from(deadline).unwrap_or(Nanos::MAX),
             jitter_milli: 100,
             seed: RandomState::new().hash_one(0u64),
-            gates: Mutex::default(),
+            longest: Nanos::from_secs(3_600),
+            servers: Mutex::default(),
         };
         PoliteLayer { shared: Arc::new(shared) }
     }
@@ -101,9 +106,15 @@ impl PoliteLayer {
         self.with(|shared| Shared { wall: Arc::new(now), ..shared })
     }
 
+    /// Believes no wait that is longer than this (an hour unless set): then one request is sent to see.
+    #[must_use]
+    pub fn believe(self, longest: Duration) -> PoliteLayer {
+        self.with(|shared| Shared { longest: Nanos::try_from(longest).unwrap_or(Nanos::MAX), ..shared })
+    }
+
     /// A layer with another choice, which knows no servers yet.
     fn with(self, change: impl FnOnce(Shared) -> Shared) -> PoliteLayer {
-        let Shared { timer, clock, wall, deadline, jitter_milli, seed, .. } = &*self.shared;
+        let Shared { timer, clock, wall, deadline, jitter_milli, seed, longest, .. } = &*self.shared;
         let copy = Shared {
             timer: Arc::clone(timer),
             clock: Arc::clone(clock),
@@ -111,7 +122,8 @@ impl PoliteLayer {
             deadline: *deadline,
             jitter_milli: *jitter_milli,
             seed: *seed,
-            gates: Mutex::default(),
+            longest: *longest,
+            servers: Mutex::default(),
         };
         PoliteLayer { shared: Arc::new(change(copy)) }
     }
@@ -120,13 +132,8 @@ impl PoliteLayer {
 impl Shared {
     /// The gate of the server that a request goes to.
     fn gate<B>(&self, request: &Request<B>) -> Arc<Mutex<Gate>> {
-        let authority = request.uri().authority().map_or("", |authority| authority.as_str());
-        let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
-        if gates.len() >= MOST_SERVERS {
-            // A gate that somebody else holds is in use.
-            gates.retain(|_, gate| Arc::strong_count(gate) > 1 || !gate::lock(gate).is_idle(self.clock.now()));
-        }
-        Arc::clone(gates.entry(authority.to_ascii_lowercase()).or_default())
+        let server = servers::name_of(request);
+        self.servers.lock().unwrap_or_else(PoisonError::into_inner).gate(server, self.clock.now())
     }
 
     /// A wait with its jitter; `number` tells one wait from another.

@@ -113,7 +113,8 @@ impl Engine {
         if corrections.is_empty() {
             return None;
         }
-        Some(Settlement { engine: Arc::clone(self), asks: outcome.asks.clone(), corrections })
+        let (engine, asks, levels) = (Arc::clone(self), outcome.asks.clone(), outcome.levels.clone());
+        Some(Settlement { engine, asks, levels, at: outcome.at, corrections })
     }
 
     /// What the handler said of our policies. What it said of others stays, for the layers around this one.
@@ -137,6 +138,8 @@ fn still_counts(outcome: &Outcome, level: &Level, now: Nanos) -> bool {
 pub(crate) struct Settlement {
     engine: Arc<Engine>,
     asks: Few<Ask>,
+    levels: Few<Level>,
+    at: Option<Nanos>,
     corrections: Vec<(usize, Correction)>,
 }
 
@@ -160,7 +163,10 @@ impl Settlement {
             let key = ask.key.as_bytes();
             match (&self.engine.kept[ask.policy], *correction) {
                 (Kept::Memory(memory), Correction::Charge(units)) => memory.charge(key, self.engine.clock.now(), units),
-                (Kept::Memory(memory), Correction::Refund(units)) => memory.refund(key, units),
+                (Kept::Memory(memory), Correction::Refund(units)) => {
+                    let decided = self.at.map(|at| (at, self.levels.as_slice()[*place].decision));
+                    self.engine.refund_memory(&**memory, ask, units, decided);
+                }
                 (Kept::Shared(shared), Correction::Charge(units)) => pending.push(shared.charge(key, units)),
                 (Kept::Shared(shared), Correction::Refund(units)) => pending.push(shared.refund(key, units)),
             }

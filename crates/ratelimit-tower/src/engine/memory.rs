@@ -69,28 +69,45 @@ impl Engine {
 
     /// Gives back what a request was charged that is dropped in the queue, where that needs no waiting.
     pub(crate) fn give_back(&self, outcome: &Outcome) {
-        let asks = outcome.asks.as_slice();
-        let _locked = self.stripes.lock(asks);
-        for (ask, level) in asks.iter().zip(outcome.levels.as_slice()) {
-            if let Kept::Memory(memory) = &self.kept[ask.policy]
-                && (!self.is_queue(ask) || outcome.at.is_some_and(|at| self.is_last(&**memory, ask, level, at)))
-            {
-                memory.refund(ask.key.as_bytes(), ask.cost);
+        for (ask, level) in outcome.asks.as_slice().iter().zip(outcome.levels.as_slice()) {
+            if let Kept::Memory(memory) = &self.kept[ask.policy] {
+                self.refund_memory(&**memory, ask, ask.cost, outcome.at.map(|at| (at, level.decision)));
             }
         }
     }
 
-    fn is_queue(&self, ask: &Ask) -> bool {
+    /// Gives back units of what was decided at a time. A place in a queue is given back only if it is the last one: the
+    /// core takes the last one away, and whoever came next would have the turn of somebody who waits.
+    pub(super) fn refund_memory(&self, memory: &dyn Memory, ask: &Ask, units: u64, decided: Option<(Nanos, Decision)>) {
+        if !self.is_queue(ask) {
+            return memory.refund(ask.key.as_bytes(), units);
+        }
+        let _locked = self.stripes.lock(std::slice::from_ref(ask));
+        if decided.is_some_and(|(at, decision)| self.is_last(memory, ask, at, decision)) {
+            memory.refund(ask.key.as_bytes(), units);
+        }
+    }
+
+    pub(super) fn is_queue(&self, ask: &Ask) -> bool {
         matches!(self.rules[ask.policy], Rule::LeakyBucket(_))
     }
 
-    /// Whether nobody has joined the queue behind a request since `at`: its end is where the request made it. A place
-    /// in the middle stays used, because the core takes the last one away, and whoever came next would have the turn of
-    /// somebody who waits.
-    fn is_last(&self, memory: &dyn Memory, ask: &Ask, level: &Level, at: Nanos) -> bool {
+    /// Whether nobody has joined the queue since: its end is where the decision made it.
+    fn is_last(&self, memory: &dyn Memory, ask: &Ask, at: Nanos, decision: Decision) -> bool {
         let now = self.clock.now();
         let end = |since: Nanos, decision| numbers(&decision).map(|(_, reset_after)| since.saturating_add(reset_after));
-        end(now, memory.peek(ask.key.as_bytes(), now, 0)) == end(at, level.decision)
+        end(now, memory.peek(ask.key.as_bytes(), now, 0)) == end(at, decision)
+    }
+
+    /// Decides one policy, and joins no queue whose turn comes too late.
+    pub(super) fn check_memory(&self, memory: &dyn Memory, ask: &Ask, now: Nanos) -> Decision {
+        let key = ask.key.as_bytes();
+        if !self.is_queue(ask) {
+            return memory.check(key, now, ask.cost);
+        }
+        let _locked = self.stripes.lock(std::slice::from_ref(ask));
+        let peeked = self.bounded(memory.peek(key, now, ask.cost));
+        if peeked.is_allowed() { memory.check(key, now, ask.cost) } else { peeked }
     }
 
     /// The clients that the policies keep in memory.

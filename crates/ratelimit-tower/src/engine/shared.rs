@@ -16,20 +16,22 @@ impl Engine {
         partitions: Vec<Partition>,
     ) -> Result<Outcome, Unavailable> {
         let begun = self.clock.now();
-        let mut decisions: Vec<Option<Decision>> = vec![None; asks.as_slice().len()];
-        for place in self.memory_first(asks.as_slice()) {
-            let decision = self.check(&asks.as_slice()[place]).await;
+        // Each with the time on this server's clock, which is that of the policies in memory.
+        let mut decisions: Vec<Option<(Decision, Nanos)>> = vec![None; asks.as_slice().len()];
+        for place in self.order(asks.as_slice()) {
+            let now = self.clock.now();
+            let decision = self.check(&asks.as_slice()[place], now).await;
             if !decision.as_ref().is_ok_and(Decision::is_allowed) {
                 self.refund_all(asks.as_slice(), &decisions).await;
             }
             let decision = decision?;
-            decisions[place] = Some(decision);
+            decisions[place] = Some((decision, now));
             if !decision.is_allowed() {
                 return Ok(self.refused(asks, &decisions, partitions, begun).await);
             }
         }
         // All of them have allowed.
-        let decisions: Vec<Decision> = decisions.into_iter().flatten().collect();
+        let decisions: Vec<Decision> = decisions.into_iter().flatten().map(|(decision, _)| decision).collect();
         let mut levels = Vec::with_capacity(decisions.len());
         for (ask, decision) in asks.as_slice().iter().zip(&decisions) {
             levels.push(self.level_of(ask, *decision).await);
@@ -38,10 +40,12 @@ impl Engine {
         Ok(Outcome { asks, levels: levels.into_iter().collect(), partitions, answer, at: None, begun })
     }
 
-    /// The order in which policies are asked: what memory refuses is no load for the backend.
-    fn memory_first(&self, asks: &[Ask]) -> Vec<usize> {
+    /// The order in which policies are asked: memory first, as what it refuses is no load for the backend; but queues
+    /// last, as a place in one cannot be given back once others stand behind it.
+    fn order(&self, asks: &[Ask]) -> Vec<usize> {
         let mut places: Vec<usize> = (0..asks.len()).collect();
-        places.sort_by_key(|place| matches!(self.kept[asks[*place].policy], Kept::Shared(_)));
+        let is_shared = |ask: &Ask| matches!(self.kept[ask.policy], Kept::Shared(_));
+        places.sort_by_key(|place| (self.is_queue(&asks[*place]), is_shared(&asks[*place])));
         places
     }
 
@@ -50,13 +54,13 @@ impl Engine {
     async fn refused(
         &self,
         asks: Few<Ask>,
-        decisions: &[Option<Decision>],
+        decisions: &[Option<(Decision, Nanos)>],
         partitions: Vec<Partition>,
         begun: Nanos,
     ) -> Outcome {
         let (mut levels, mut shown) = (Vec::with_capacity(decisions.len()), Vec::with_capacity(partitions.len()));
         for (place, (ask, decision)) in asks.as_slice().iter().zip(decisions).enumerate() {
-            if let Ok(level) = self.level_beside(ask, *decision).await {
+            if let Ok(level) = self.level_beside(ask, decision.map(|(decision, _)| decision)).await {
                 levels.push(level);
                 shown.extend(partitions.get(place).cloned());
             }
@@ -80,16 +84,16 @@ impl Engine {
     }
 
     /// Decides one policy; a queue whose turn comes too late is left again.
-    async fn check(&self, ask: &Ask) -> Result<Decision, Unavailable> {
-        let key = ask.key.as_bytes();
-        let decision = match &self.kept[ask.policy] {
-            Kept::Memory(memory) => memory.check(key, self.clock.now(), ask.cost),
-            Kept::Shared(shared) => shared.check(key, ask.cost).await?,
+    async fn check(&self, ask: &Ask, now: Nanos) -> Result<Decision, Unavailable> {
+        let shared = match &self.kept[ask.policy] {
+            Kept::Memory(memory) => return Ok(self.check_memory(&**memory, ask, now)),
+            Kept::Shared(shared) => shared,
         };
+        let decision = shared.check(ask.key.as_bytes(), ask.cost).await?;
         let bounded = self.bounded(decision);
         if decision.is_allowed() && !bounded.is_allowed() {
             // A backend that fails here has failed on the safe side.
-            let _safe = self.refund(ask, ask.cost).await;
+            let _safe = shared.refund(ask.key.as_bytes(), ask.cost).await;
         }
         Ok(bounded)
     }
@@ -109,18 +113,16 @@ impl Engine {
         Ok(())
     }
 
-    pub(super) async fn refund(&self, ask: &Ask, cost: u64) -> Result<(), Unavailable> {
-        match &self.kept[ask.policy] {
-            Kept::Memory(memory) => memory.refund(ask.key.as_bytes(), cost),
-            Kept::Shared(shared) => shared.refund(ask.key.as_bytes(), cost).await?,
-        }
-        Ok(())
-    }
-
     /// Gives back what has been charged, as far as it can: a backend that fails here has failed on the safe side.
-    async fn refund_all(&self, asks: &[Ask], decisions: &[Option<Decision>]) {
-        for (ask, _) in asks.iter().zip(decisions).filter(|(_, decision)| decision.is_some()) {
-            let _safe = self.refund(ask, ask.cost).await;
+    async fn refund_all(&self, asks: &[Ask], decisions: &[Option<(Decision, Nanos)>]) {
+        for (ask, decision) in asks.iter().zip(decisions) {
+            let Some((decision, at)) = *decision else { continue };
+            match &self.kept[ask.policy] {
+                Kept::Memory(memory) => self.refund_memory(&**memory, ask, ask.cost, Some((at, decision))),
+                Kept::Shared(shared) => {
+                    let _safe = shared.refund(ask.key.as_bytes(), ask.cost).await;
+                }
+            }
         }
     }
 

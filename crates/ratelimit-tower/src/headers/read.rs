@@ -43,9 +43,15 @@ pub fn read(headers: &HeaderMap, now: SystemTime) -> Hint {
     Hint { retry_after: read_retry_after(headers, now), policies }
 }
 
-/// All lines of a field as one.
+/// A field that is longer says nothing: no server has so many policies, and to read it costs time and memory.
+const LONGEST_FIELD: usize = 16 * 1024;
+
+/// All lines of a field as one; nothing of a field that is too long.
 fn joined(headers: &HeaderMap, name: &HeaderName) -> Vec<u8> {
     let lines: Vec<_> = headers.get_all(name).iter().map(http::HeaderValue::as_bytes).collect();
+    if lines.iter().map(|line| line.len() + 2).sum::<usize>() > LONGEST_FIELD {
+        return Vec::new();
+    }
     lines.join(&b", "[..])
 }
 
@@ -152,6 +158,20 @@ mod tests {
             assert_eq!(hint(&[("ratelimit", line)]), Hint::default(), "{line}");
         }
         assert_eq!(hint(&[("ratelimit-remaining", "many")]), Hint::default());
+    }
+
+    #[test]
+    fn a_field_that_is_too_long_is_ignored() {
+        let line = |policies: usize| vec!["\"a\";r=1;t=2"; policies].join(",");
+        for (policies, lines) in [(1_000, 1), (0, 2_000), (2_000, 1), (1_000, 2)] {
+            let mut headers = HeaderMap::new();
+            for _ in 0..lines {
+                let text = if policies == 0 { "\"a\";r=1;t=2".to_owned() } else { line(policies) };
+                headers.append("ratelimit", HeaderValue::from_str(&text).unwrap());
+            }
+            let read = read(&headers, now()).policies.len();
+            assert_eq!(read, if policies * lines == 1_000 { 1_000 } else { 0 }, "{policies} on {lines} lines");
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The parsing algorithms of RFC 9651, section 4.2, one function each.
 
+use std::collections::HashSet;
+
 use super::base64;
 use super::{Bare, Item, Malformed, Member, Parameters};
 
@@ -14,12 +16,19 @@ pub fn parse_list(field: &[u8]) -> Parsed<Vec<Member>> {
 /// Parses a dictionary; the last of equal names counts.
 pub fn parse_dictionary(field: &[u8]) -> Parsed<Vec<(String, Member)>> {
     let mut reader = Reader { field, at: 0 };
-    let mut entries: Vec<(String, Member)> = Vec::new();
-    for (name, member) in reader.members(Reader::entry)? {
-        entries.retain(|(known, _)| *known != name);
-        entries.push((name, member));
+    Ok(last_of_equal(reader.members(Reader::entry)?))
+}
+
+/// Of entries with equal names the last, in time that grows with the entries and not with their square.
+fn last_of_equal<T>(mut entries: Vec<(String, T)>) -> Vec<(String, T)> {
+    if entries.len() < 2 {
+        return entries;
     }
-    Ok(entries)
+    let mut seen = HashSet::with_capacity(entries.len());
+    entries.reverse();
+    entries.retain(|(name, _)| seen.insert(name.clone()));
+    entries.reverse();
+    entries
 }
 
 struct Reader<'a> {
@@ -108,10 +117,9 @@ impl Reader<'_> {
             self.skip(|byte| byte == b' ');
             let name = self.key()?;
             let value = if self.take(b'=') { self.bare()? } else { Bare::Boolean(true) };
-            parameters.retain(|(known, _)| *known != name);
             parameters.push((name, value));
         }
-        Ok(parameters)
+        Ok(last_of_equal(parameters))
     }
 
     fn key(&mut self) -> Parsed<String> {
