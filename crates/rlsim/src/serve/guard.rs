@@ -41,5 +41,5 @@ pub(super) async fn not_found() -> impl IntoResponse {
 }
 
 pub(super) async fn wrong_method() -> impl IntoResponse {
-    (StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD\n")
+    (StatusCode::METHOD_NOT_ALLOWED, "not with this method; Allow says with which\n")
 }

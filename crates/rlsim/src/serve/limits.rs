@@ -1,7 +1,11 @@
 //! The limits of the demo: one layer for each algorithm, all with the quota of the chosen policy.
 
+use std::cell::Cell;
+use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
+#[cfg(feature = "redis")]
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::http::HeaderName;
@@ -43,9 +47,25 @@ pub(super) struct Limited {
     pub(super) source: Option<Arc<Source>>,
 }
 
+tokio::task_local! {
+    /// Whether the shared store decided the request that this task is about.
+    static SHARED: Cell<bool>;
+}
+
+/// Does what is to be done for one request, and tells who decided it: `shared` if the shared store did, `local` if this
+/// server did, alone.
+pub(super) async fn with_decider<T>(answer: impl Future<Output = T>) -> (T, &'static str) {
+    let both = async {
+        let answer = answer.await;
+        (answer, if SHARED.with(Cell::get) { "shared" } else { "local" })
+    };
+    SHARED.scope(Cell::new(false), both).await
+}
+
 /// Where the decisions of a shared limit come from.
 #[derive(Debug, Default)]
 pub(super) struct Source {
+    #[cfg(feature = "redis")]
     away: AtomicBool,
     pub(super) shared: AtomicU64,
     pub(super) local: AtomicU64,
@@ -57,15 +77,12 @@ impl Source {
     pub(super) fn note(&self, path: &str, shared: bool) {
         let counter = if shared { &self.shared } else { &self.local };
         counter.fetch_add(1, Ordering::Relaxed);
+        // Outside of a request nobody asks.
+        let _ = SHARED.try_with(|decided| decided.set(shared));
         if self.away.swap(!shared, Ordering::Relaxed) == shared {
             let who = if shared { "Redis decides again" } else { "Redis does not answer; this server decides alone" };
             eprintln!("{path}: {who}");
         }
-    }
-
-    /// Who took the last decision.
-    pub(super) fn last(&self) -> &'static str {
-        if self.away.load(Ordering::Relaxed) { "local" } else { "shared" }
     }
 }
 
@@ -98,7 +115,7 @@ fn family(rule: &Rule) -> std::result::Result<[Rule; 5], QuotaError> {
     ])
 }
 
-/// A limit for each API key, or else address, and a wider one for each address. The first can be shared.
+/// A limit for each API key, or else address, and a wider one for each address, on each path. The first can be shared.
 fn layer(path: &str, rule: Rule, config: &Config) -> Result<(RateLimitLayer, Option<Arc<Source>>)> {
     let client = Limit::new("client", rule).key(FirstOf::of(ApiKey::header(API_KEY)).or(ClientIp::peer()));
     let (client, source) = shared(client, path, rule, config)?;

@@ -37,6 +37,10 @@ fn text(all: &[Limited]) -> String {
             line(&mut text, "ratelimit_clients", &[("path", &limited.path), ("policy", policy)], clients as u64);
         }
     }
+    if all.iter().any(|limited| limited.source.is_some()) {
+        text.push_str("# HELP ratelimit_decisions_total Decisions of shared limits by who took them.\n");
+        text.push_str("# TYPE ratelimit_decisions_total counter\n");
+    }
     for (limited, source) in all.iter().filter_map(|limited| Some((limited, limited.source.as_ref()?))) {
         for (who, count) in [("shared", &source.shared), ("local", &source.local)] {
             let count = count.load(Ordering::Relaxed);

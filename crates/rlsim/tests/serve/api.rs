@@ -96,7 +96,10 @@ fn nothing_else_is_served_and_nothing_comes_back() {
         let answer = get(server.address, path);
         assert_eq!((answer.status, answer.text()), (404, "not found\n"), "{path}");
     }
-    assert_eq!(request(server.address, "POST", "/api/ping", &[], b"x").status, 405);
+    for (path, allowed) in [("/api/ping", "GET,HEAD"), ("/api/compare", "GET,HEAD,POST")] {
+        let answer = request(server.address, "PUT", path, &[], b"x");
+        assert_eq!((answer.status, answer.field("allow")), (405, allowed), "{path}");
+    }
     let story = get(server.address, "/api/story?policy=%3Cscript%3E&at=1");
     assert_eq!(story.status, 400);
     assert!(!story.text().contains("script"), "{}", story.text());

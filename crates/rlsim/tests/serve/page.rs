@@ -162,3 +162,21 @@ fn the_playground_compares_and_its_scenario_is_in_the_address() {
     assert_eq!(browser.run("return document.getElementById('seconds').value"), "180");
     assert_quiet(&browser);
 }
+
+/// An overloaded server answers 503 without a body, and one that has gone not at all.
+#[test]
+#[ignore = "needs chromium"]
+fn answers_that_are_not_the_limiters_are_told_as_they_are() {
+    let server = Running::tutorial();
+    let browser = Browser::open(server.address);
+    let said = "return document.getElementById('status').textContent";
+    browser.run("window.fetch = async () => new Response(null, { status: 503 })");
+    browser.click("one");
+    answered(&browser, 1);
+    assert_eq!(browser.run(said), "Request 1 was answered with status 503, and without a time to wait.");
+    browser.run("window.fetch = async () => { throw new TypeError('gone') }");
+    browser.click("one");
+    browser.until(&format!("{said} === 'The server does not answer.'"));
+    browser.run("document.getElementById('scenario').dispatchEvent(new Event('change'))");
+    assert_quiet(&browser);
+}

@@ -63,6 +63,26 @@ fn servers_share_a_limit_decide_alone_while_redis_is_away_and_share_it_again() {
     assert!(decisions(&one, "shared") >= 3 + 1 + 3);
 }
 
+/// Nobody listens on port 1: each decides alone, which takes no Redis.
+#[test]
+fn every_count_says_what_it_is() {
+    let server = Running::start_with("token-bucket:1/1h,burst=5", |config| {
+        config.redis = Some("redis://127.0.0.1:1".to_owned());
+    });
+    assert_eq!(ping(&server, "alice"), (200, "local".to_owned()));
+    assert_eq!(decisions(&server, "local"), 1);
+    let metrics = get(server.address, "/metrics");
+    let samples = metrics.text().lines().filter(|line| !line.starts_with('#'));
+    let names: std::collections::BTreeSet<&str> = samples.filter_map(|line| line.split('{').next()).collect();
+    assert_eq!(names.len(), 3);
+    for name in names {
+        for kind in ["HELP", "TYPE"] {
+            let line = format!("# {kind} {name} ");
+            assert_eq!(metrics.text().matches(&line).count(), 1, "{line}");
+        }
+    }
+}
+
 /// A Redis that is away from the start is no reason not to serve.
 #[test]
 #[ignore = "needs redis-server"]
@@ -90,4 +110,6 @@ fn invented_keys_do_not_reach_redis_for_long() {
     let allowed = (0..110).filter(|i| ping(&server, &format!("invented-{i}")).0 == 200).count();
     assert_eq!(allowed, 100);
     assert_eq!(decisions(&server, "shared"), 100);
+    // The address's limit is this server's own, whoever decided the request before.
+    assert_eq!(ping(&server, "another"), (429, "local".to_owned()));
 }

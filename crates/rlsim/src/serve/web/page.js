@@ -76,14 +76,17 @@ async function send() {
   request.status = response.status;
   request.at = response.headers.get("X-Decided-At");
   request.fields = FIELDS.map((name) => [name, response.headers.get(name)]).filter(([, value]) => value !== null);
-  request.problem = response.ok ? null : await response.json();
+  // Not every refusal is the limiter's: an overloaded server has no problem body.
+  request.problem = response.ok ? null : await response.json().catch(() => null);
   // Refused by the limit of the address: the client's own state was not touched.
-  request.counts = response.ok || (request.problem["violated-policies"] || []).includes("client");
+  request.counts = response.ok || (request.problem?.["violated-policies"] ?? []).includes("client");
   showSquare(request);
   showAnswer(request);
   const wait = response.headers.get("Retry-After");
   if (response.ok) {
     if (passesAt === null) say(`Request ${request.number} was allowed.`);
+  } else if (wait === null) {
+    say(`Request ${request.number} was answered with status ${request.status}, and without a time to wait.`);
   } else {
     passesAt = performance.now() + Number(wait) * 1000;
     countDown();
@@ -167,8 +170,9 @@ async function tellStory() {
   const query = new URLSearchParams({ policy, at: at.join(",") });
   asked += 1;
   const mine = asked;
-  const response = await fetch(`/api/story?${query}`, { cache: "no-store" });
-  if (!response.ok) return;
+  // Without an answer the old picture stays.
+  const response = await fetch(`/api/story?${query}`, { cache: "no-store" }).catch(() => null);
+  if (!response?.ok) return;
   const told = await response.json();
   // Answers may overtake one another: only the newest counts.
   if (mine !== asked) return;
