@@ -222,6 +222,6 @@ fn names_of_columns_are_shown_escaped_and_not_without_end() {
     let error = failure("a\u{1b}[31m;b;c\n1;2;3\n", &ReadOptions::default());
     assert!(error.contains("the columns are: a\\u{1b}[31m, b, c;"), "{error}");
     let many = (0..500).map(|i| format!("column{i}")).collect::<Vec<_>>().join(",");
-    let error = failure(&format!("{many}\n"), &ReadOptions::default());
+    let error = failure(format!("{many}\n"), &ReadOptions::default());
     assert!(error.contains("column39, and 460 more") && !error.contains("column40"), "{error}");
 }
