@@ -4,6 +4,7 @@ mod builder;
 mod change;
 mod hash;
 mod key;
+mod latch;
 mod page;
 mod pages;
 mod rules;

@@ -330,13 +330,13 @@ fn seen_from(now: Nanos, decision: Decision, at: Nanos) -> Decision {
 #[cfg(all(test, not(loom_model)))]
 mod tests {
     use super::super::key::Fingerprint;
+    use super::super::latch::Latch;
     use super::*;
     use ratelimit_core::BucketState;
 
     #[test]
     fn a_page_fills_one_cache_line_and_an_entry_half_of_one() {
-        use std::sync::Mutex;
-        assert_eq!(size_of::<Mutex<Page<ratelimit_core::TokenBucket, Fingerprint>>>(), 64);
+        assert_eq!(size_of::<Latch<Page<ratelimit_core::TokenBucket, Fingerprint>>>(), 64);
         assert_eq!(size_of::<Entry<Fingerprint, BucketState>>(), 32);
     }
 }

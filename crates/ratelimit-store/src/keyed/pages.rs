@@ -9,10 +9,10 @@ use std::sync::Arc;
 use ratelimit_core::Algorithm;
 
 use super::key::KeyForm;
+use super::latch::{Latch, LatchGuard};
 use super::page::Page;
 use super::rules::Rules;
-use crate::cell::lock;
-use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering};
+use crate::sync::{AtomicUsize, Ordering};
 
 /// Clients to a page, on average.
 const CLIENTS_A_PAGE: usize = if cfg!(loom_model) { 1 } else { 24 };
@@ -23,7 +23,7 @@ const MOST: usize = 1 << 18;
 
 /// All pages.
 pub(super) struct Pages<P: Algorithm, K> {
-    all: Box<[Mutex<Page<P, K>>]>,
+    all: Box<[Latch<Page<P, K>>]>,
     /// Pages in use; it only grows. Written under the lock of the page that is split.
     active: AtomicUsize,
     next: Turn,
@@ -38,7 +38,7 @@ impl<P: Algorithm, K: KeyForm> Pages<P, K> {
     pub(super) fn new(rules: &Arc<Rules<P, K>>, max_clients: usize) -> Self {
         let pages = max_clients.div_ceil(CLIENTS_A_PAGE).clamp(1, MOST);
         Pages {
-            all: (0..pages).map(|_| Mutex::new(Page::new(Arc::clone(rules)))).collect(),
+            all: (0..pages).map(|_| Latch::new(Page::new(Arc::clone(rules)))).collect(),
             active: AtomicUsize::new(FEWEST.min(pages)),
             next: Turn::default(),
         }
@@ -46,11 +46,11 @@ impl<P: Algorithm, K: KeyForm> Pages<P, K> {
 
     /// The page of a client, locked.
     #[inline]
-    pub(super) fn lock(&self, fingerprint: u64) -> MutexGuard<'_, Page<P, K>> {
+    pub(super) fn lock(&self, fingerprint: u64) -> LatchGuard<'_, Page<P, K>> {
         loop {
             let active = self.active();
             let index = address(fingerprint, active);
-            let page = lock(&self.all[index]);
+            let page = self.all[index].lock();
             // Clients leave a page only while it is split, under this very lock: if this is the page now, it stays so.
             let now_active = self.active();
             if now_active == active || address(fingerprint, now_active) == index {
@@ -60,7 +60,7 @@ impl<P: Algorithm, K: KeyForm> Pages<P, K> {
     }
 
     /// Every page, also those not in use yet.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Mutex<Page<P, K>>> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Latch<Page<P, K>>> {
         self.all.iter()
     }
 
@@ -70,12 +70,12 @@ impl<P: Algorithm, K: KeyForm> Pages<P, K> {
     }
 
     /// The pages in use, one after the other.
-    pub(super) fn next(&self) -> &Mutex<Page<P, K>> {
+    pub(super) fn next(&self) -> &Latch<Page<P, K>> {
         &self.all[self.next.0.fetch_add(1, Ordering::Relaxed) % self.active()]
     }
 
     /// The page that comes so many places after the one whose turn it is, which it stays.
-    pub(super) fn ahead(&self, places: usize) -> &Mutex<Page<P, K>> {
+    pub(super) fn ahead(&self, places: usize) -> &Latch<Page<P, K>> {
         &self.all[self.next.0.load(Ordering::Relaxed).wrapping_add(places) % self.active()]
     }
 
@@ -95,9 +95,9 @@ impl<P: Algorithm, K: KeyForm> Pages<P, K> {
     pub(super) fn split(&self) {
         let active = self.active();
         let Some(new) = self.all.get(active) else { return };
-        let mut page = lock(&self.all[active - floor_power(active)]);
+        let mut page = self.all[active - floor_power(active)].lock();
         // Nobody finds the new page before `active` is written; the locks are taken in the order of the pages.
-        *lock(new) = page.split(|fingerprint| address(fingerprint, active + 1) == active);
+        *new.lock() = page.split(|fingerprint| address(fingerprint, active + 1) == active);
         self.active.store(active + 1, Ordering::Release);
     }
 }

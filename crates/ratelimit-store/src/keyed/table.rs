@@ -6,11 +6,12 @@ use ratelimit_core::{Algorithm, Decision, Nanos};
 
 use super::hash::KeyHash;
 use super::key::KeyForm;
+use super::latch::Latch;
 use super::page::{Answers, Page, fresh_at};
 use super::pages::Pages;
 use super::rules::Rules;
 use super::stats::Stats;
-use crate::cell::{Cell, lock, try_lock};
+use crate::cell::{Cell, lock};
 use crate::sync::{AtomicU64, AtomicUsize, Mutex, MutexGuard, Ordering};
 use crate::wait::{Gate, Pass};
 
@@ -192,7 +193,7 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
 
     /// Forgets every client that is fresh at `now`.
     pub(super) fn sweep(&self, now: Nanos) -> usize {
-        self.pages.iter().map(|page| self.forget(&mut lock(page), now)).sum()
+        self.pages.iter().map(|page| self.forget(&mut page.lock(), now)).sum()
     }
 
     pub(super) fn len(&self) -> usize {
@@ -209,7 +210,7 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
             tracked: self.len(),
         };
         for page in self.pages.iter() {
-            let answers = lock(page).answers();
+            let answers = page.lock().answers();
             stats.allowed += u64::from(answers.allowed);
             stats.denied += u64::from(answers.denied);
         }
@@ -261,7 +262,7 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
 
     /// Whether [`room`](Self::room) would find a place, as far as can be seen: nothing is taken or forgotten.
     fn has_room(&self, page: &Page<P, K>, now: Nanos) -> bool {
-        let fresh_in = |page: &Mutex<Page<P, K>>| try_lock(page).is_some_and(|page| page.has_fresh(now));
+        let fresh_in = |page: &Latch<Page<P, K>>| page.try_lock().is_some_and(|page| page.has_fresh(now));
         self.len() < self.max_clients
             || page.has_fresh(now)
             || (0..PAGES_TO_ASK.min(self.pages.active())).any(|places| fresh_in(self.pages.ahead(places)))
@@ -292,7 +293,7 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
     /// a lock too, and waiting for a second one could be for ever.
     fn take_over_elsewhere(&self, now: Nanos) -> bool {
         (0..PAGES_TO_ASK.min(self.pages.active()))
-            .any(|_| try_lock(self.pages.next()).is_some_and(|mut page| self.take_over(&mut page, now)))
+            .any(|_| self.pages.next().try_lock().is_some_and(|mut page| self.take_over(&mut page, now)))
     }
 
     fn forget(&self, page: &mut Page<P, K>, now: Nanos) -> usize {
@@ -309,7 +310,7 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
     fn keep_house(&self, answers: Answers, now: Nanos) {
         self.totals.allowed.fetch_add(u64::from(answers.allowed), Ordering::Relaxed);
         self.totals.denied.fetch_add(u64::from(answers.denied), Ordering::Relaxed);
-        self.forget(&mut lock(self.pages.next()), now.saturating_sub(GRACE));
+        self.forget(&mut self.pages.next().lock(), now.saturating_sub(GRACE));
     }
 }
 
