@@ -30,6 +30,10 @@ impl<P: Algorithm> Cell<P> {
         self.policy.decide(&mut self.state, now, cost)
     }
 
+    pub(crate) fn admit(&mut self, now: Nanos, cost: u64) -> bool {
+        self.policy.admit(&mut self.state, now, cost)
+    }
+
     pub(crate) fn peek(&self, now: Nanos, cost: u64) -> Decision {
         self.policy.peek(&self.state, now, cost)
     }

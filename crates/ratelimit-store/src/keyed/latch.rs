@@ -19,7 +19,8 @@ mod spinning {
 
     use spin::mutex::{SpinMutex, SpinMutexGuard};
 
-    /// Guards a page.
+    /// Guards a page, and begins where a cache line does.
+    #[repr(align(64))]
     pub(in crate::keyed) struct Latch<T>(SpinMutex<T>);
 
     pub(in crate::keyed) type LatchGuard<'a, T> = SpinMutexGuard<'a, T>;
