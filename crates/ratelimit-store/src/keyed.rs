@@ -63,6 +63,12 @@ pub const DEFAULT_MAX_CLIENTS: usize = 1_000_000;
 /// client without a place fills the shared state at most: debt beyond that is lost, so that it keeps no other newcomer out
 /// for longer than a full state does.
 ///
+/// # Threads
+///
+/// A lock is held for some dozen nanoseconds, and for microseconds while a page grows or is swept. Who finds it taken looks again,
+/// first at once, then each time it is scheduled, and after that asleep for up to a millisecond: no thread spins while the holder
+/// waits for a core, whatever their priorities.
+///
 /// # Time
 ///
 /// Time may step back (law 5 of the core). A client that was forgotten at some time meets no earlier time afterwards
