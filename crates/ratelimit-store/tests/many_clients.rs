@@ -107,6 +107,14 @@ fn brief_answers_are_counted_too() {
 }
 
 #[test]
+fn a_bound_beyond_all_memory_takes_none() {
+    let limiter = KeyedLimiter::builder(bucket(2, 1)).max_clients(usize::MAX).build();
+    assert!((0..100_000_u32).all(|key| limiter.allows_n_at(key.to_be_bytes(), Nanos::ZERO, 2)));
+    assert!(!(0..100_000_u32).any(|key| limiter.allows_n_at(key.to_be_bytes(), Nanos::ZERO, 1)));
+    assert_eq!(limiter.len(), 100_000);
+}
+
+#[test]
 fn idle_clients_are_dropped_by_the_calls_of_others() {
     let limiter = KeyedLimiter::builder(bucket(10, 1)).max_clients(3_200).build();
     for i in 0..3_000_u64 {

@@ -18,6 +18,8 @@ use crate::sync::{AtomicUsize, Ordering};
 const CLIENTS_A_PAGE: usize = if cfg!(loom_model) { 1 } else { 12 };
 /// Pages in use from the start, so that threads seldom meet at one.
 const FEWEST: usize = if cfg!(loom_model) { 1 } else { 64 };
+/// More pages are not made; beyond 50 million clients they are longer instead.
+const MOST: usize = 1 << 22;
 /// Pages that are made together: 16 KiB.
 const CHUNK: usize = if cfg!(loom_model) { 2 } else { 256 };
 
@@ -43,7 +45,7 @@ struct Turn(AtomicUsize);
 
 impl<P: Algorithm, K: KeyForm> Pages<P, K> {
     pub(super) fn new(rules: Arc<Rules<P, K>>, max_clients: usize) -> Self {
-        let most = max_clients.div_ceil(CLIENTS_A_PAGE).max(1);
+        let most = max_clients.div_ceil(CLIENTS_A_PAGE).clamp(1, MOST);
         Pages {
             chunks: (0..most.div_ceil(CHUNK)).map(|_| OnceLock::new()).collect(),
             most,
