@@ -30,7 +30,7 @@ pub const HOUR: Duration = Duration::from_secs(3600);
 
 /// All that can be asked for keys of this type, the peer that ratios are taken to first.
 pub fn all<K: Key>() -> Vec<(&'static str, Make<K>)> {
-    let mut all: Vec<(&'static str, Make<K>)> = vec![
+    vec![
         ("governor", |per| Box::new(Governor(DefaultKeyedRateLimiter::keyed(governor_quota(per))))),
         (GOVERNOR_COARSE, |per| Box::new(GovernorCoarse::new(per))),
         ("ours, fingerprints", |per| Box::new(Ours(builder(per).clock(FastClock::new()).build()))),
@@ -39,12 +39,9 @@ pub fn all<K: Key>() -> Vec<(&'static str, Make<K>)> {
         (OURS_COARSE, |per| Box::new(Ours(builder(per).clock(CoarseClock::new(PERIOD).unwrap()).build()))),
         ("ours, fingerprints, whole decision", |per| Box::new(Whole(builder(per).clock(FastClock::new()).build()))),
         ("Mutex<HashMap> with the core", |per| Box::new(OneLock::<K>::new(per))),
-    ];
-    if K::IS_TEXT {
-        all.push(("throttlecrab in a Mutex", |per| Box::new(Throttlecrab::new(per))));
-        all.push(("tokio-rate-limit", |_| Box::new(TokioRateLimit::new())));
-    }
-    all
+        ("throttlecrab in a Mutex", |per| Box::new(Throttlecrab::new(per))),
+        ("tokio-rate-limit", |_| Box::new(TokioRateLimit::new())),
+    ]
 }
 
 /// Both on a clock that a thread sets right each millisecond.
@@ -146,7 +143,7 @@ impl<K: Key> Contender<K> for Throttlecrab {
     fn check(&self, key: &K) -> bool {
         let now = SystemTime::now();
         let mut limiter = self.limiter.lock().unwrap();
-        limiter.rate_limit(key.text(), BURST.into(), 1, self.seconds, 1, now).is_ok_and(|(allowed, _)| allowed)
+        limiter.rate_limit(&key.text(), BURST.into(), 1, self.seconds, 1, now).is_ok_and(|(allowed, _)| allowed)
     }
 }
 
@@ -161,6 +158,6 @@ impl TokioRateLimit {
 
 impl<K: Key> Contender<K> for TokioRateLimit {
     fn check(&self, key: &K) -> bool {
-        self.0.check(key.text()).permitted
+        self.0.check(&key.text()).permitted
     }
 }
