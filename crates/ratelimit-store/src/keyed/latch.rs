@@ -14,6 +14,7 @@ pub(super) use modelled::{Latch, LatchGuard};
 
 #[cfg(not(all(test, loom_model)))]
 mod spinning {
+    use std::panic::{RefUnwindSafe, UnwindSafe};
     use std::thread;
     use std::time::Duration;
 
@@ -24,6 +25,10 @@ mod spinning {
     pub(in crate::keyed) struct Latch<T>(SpinMutex<T>);
 
     pub(in crate::keyed) type LatchGuard<'a, T> = SpinMutexGuard<'a, T>;
+
+    /// What a page keeps is plain data that is whole between any two calls, also when one of them panics.
+    impl<T> UnwindSafe for Latch<T> {}
+    impl<T> RefUnwindSafe for Latch<T> {}
 
     /// The first pause is 2^`FIRST` of the processor's spin hints, 0.2 to 1 us, and each further one twice as long.
     const FIRST: u32 = 4;
@@ -37,8 +42,7 @@ mod spinning {
             Latch(SpinMutex::new(value))
         }
 
-        /// Holds it, after whoever holds it now. After a panic under it too: the core never panics, and what a page keeps is
-        /// plain data that is whole between any two calls.
+        /// Holds it, after whoever holds it now; also after a panic under it.
         #[inline]
         pub(in crate::keyed) fn lock(&self) -> LatchGuard<'_, T> {
             self.0.try_lock().unwrap_or_else(|| self.wait())
