@@ -13,9 +13,9 @@ use super::{Clock, SystemClock};
 /// A clock that a thread of its own reads each period, so that a call finds the time in memory: a nanosecond in place of the
 /// dozens that asking the machine takes, which is more than all the rest of a check.
 ///
-/// It runs behind by at most one period, and by as long as its thread is not run. That errs on one side only. No more is admitted in
-/// a span T than the guarantee of the algorithm says for T and the delay together; and who waits for as long as an answer
-/// says is not refused.
+/// It runs behind by at most one period, and by as long as its thread is not run, and never ahead. So no more is admitted in a span
+/// T than the guarantee of the algorithm says for T and that delay together, and who waits for as long as an answer says may
+/// have to wait for a delay longer.
 ///
 /// ```
 /// use std::time::Duration;
