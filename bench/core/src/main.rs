@@ -1,4 +1,5 @@
-//! Nanoseconds a decision with all its fields, the time passed in, beside governor's direct check with its fake clock.
+//! Nanoseconds a decision with all its fields, or of which only yes or no is told, the time passed in, beside governor's
+//! direct check with its fake clock, which says yes or no.
 //!
 //! Method: every contender runs the same stream of instants once a round, interleaved; a round's figure is its time
 //! divided by the number of decisions; what is printed is the median over the rounds, and the median of the ratios to
@@ -29,18 +30,26 @@ const STREAMS: [Stream; 2] =
     [Stream { name: "mostly allowed", step: 600_000_000 }, Stream { name: "mostly denied", step: 6_000_000 }];
 
 fn ours<A: Algorithm>(algorithm: &A, stream: Stream) -> (f64, f64) {
+    timed(algorithm, stream, |algorithm, state, now, cost| black_box(algorithm.decide(state, now, cost)).is_allowed())
+}
+
+fn yes_or_no<A: Algorithm>(algorithm: &A, stream: Stream) -> (f64, f64) {
+    timed(algorithm, stream, |algorithm, state, now, cost| black_box(algorithm.admit(state, now, cost)))
+}
+
+fn timed<A: Algorithm>(
+    algorithm: &A,
+    stream: Stream,
+    decide: impl Fn(&A, &mut A::State, Nanos, u64) -> bool,
+) -> (f64, f64) {
     // The quota is not known to the compiler, as it is not in a service.
     let algorithm = black_box(algorithm);
     let mut state = algorithm.fresh();
     let mut allowed = 0_u64;
     let begun = Instant::now();
     for i in 0..DECISIONS {
-        let decision = algorithm.decide(
-            &mut state,
-            Nanos::new(black_box(1_790_000_000_000_000_000 + i * stream.step)),
-            black_box(1),
-        );
-        allowed += u64::from(black_box(decision).is_allowed());
+        let now = Nanos::new(black_box(1_790_000_000_000_000_000 + i * stream.step));
+        allowed += u64::from(decide(algorithm, &mut state, now, black_box(1)));
     }
     (begun.elapsed().as_nanos() as f64 / DECISIONS as f64, allowed as f64 / DECISIONS as f64)
 }
@@ -82,6 +91,10 @@ fn main() {
         ("sliding counter", Box::new(move |s| ours(&SlidingCounter::new(quota), s))),
         ("token bucket", Box::new(move |s| ours(&TokenBucket::new(quota), s))),
         ("leaky bucket", Box::new(move |s| ours(&LeakyBucket::new(quota), s))),
+        ("fixed window, yes or no", Box::new(move |s| yes_or_no(&FixedWindow::new(quota), s))),
+        ("sliding counter, yes or no", Box::new(move |s| yes_or_no(&SlidingCounter::new(quota), s))),
+        ("token bucket, yes or no", Box::new(move |s| yes_or_no(&TokenBucket::new(quota), s))),
+        ("leaky bucket, yes or no", Box::new(move |s| yes_or_no(&LeakyBucket::new(quota), s))),
         ("sliding log", Box::new(move |s| ours(&SlidingLog::new(quota), s))),
         (
             "token bucket 7/1m (drain above 1)",

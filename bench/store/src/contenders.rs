@@ -5,9 +5,12 @@ use std::num::NonZeroU32;
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
-use governor::{DefaultKeyedRateLimiter, Quota};
+use governor::clock::QuantaUpkeepClock;
+use governor::middleware::NoOpMiddleware;
+use governor::state::keyed::DashMapStateStore;
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use ratelimit_core::{Algorithm, BucketState, TokenBucket};
-use ratelimit_store::{Clock, FastClock, KeyForm, KeyedLimiter};
+use ratelimit_store::{Clock, CoarseClock, FastClock, Fingerprint, KeyForm, KeyedLimiter};
 
 use crate::keys::Key;
 
@@ -27,19 +30,24 @@ pub const HOUR: Duration = Duration::from_secs(3600);
 
 /// All that can be asked for keys of this type, the peer that ratios are taken to first.
 pub fn all<K: Key>() -> Vec<(&'static str, Make<K>)> {
-    let mut all: Vec<(&'static str, Make<K>)> = vec![
+    vec![
         ("governor", |per| Box::new(Governor(DefaultKeyedRateLimiter::keyed(governor_quota(per))))),
+        (GOVERNOR_COARSE, |per| Box::new(GovernorCoarse::new(per))),
         ("ours, fingerprints", |per| Box::new(Ours(builder(per).clock(FastClock::new()).build()))),
         ("ours, exact keys", |per| Box::new(Ours(builder(per).clock(FastClock::new()).exact_keys().build()))),
         ("ours, fingerprints, system clock", |per| Box::new(Ours(builder(per).build()))),
+        (OURS_COARSE, |per| Box::new(Ours(builder(per).clock(CoarseClock::new(PERIOD).unwrap()).build()))),
+        ("ours, fingerprints, whole decision", |per| Box::new(Whole(builder(per).clock(FastClock::new()).build()))),
         ("Mutex<HashMap> with the core", |per| Box::new(OneLock::<K>::new(per))),
-    ];
-    if K::IS_TEXT {
-        all.push(("throttlecrab in a Mutex", |per| Box::new(Throttlecrab::new(per))));
-        all.push(("tokio-rate-limit", |_| Box::new(TokioRateLimit::new())));
-    }
-    all
+        ("throttlecrab in a Mutex", |per| Box::new(Throttlecrab::new(per))),
+        ("tokio-rate-limit", |_| Box::new(TokioRateLimit::new())),
+    ]
 }
+
+/// Both on a clock that a thread sets right each millisecond.
+pub const GOVERNOR_COARSE: &str = "governor, upkeep clock";
+pub const OURS_COARSE: &str = "ours, fingerprints, coarse clock";
+const PERIOD: Duration = Duration::from_millis(1);
 
 fn bucket(per: Duration) -> TokenBucket {
     TokenBucket::per(1, per).and_then(|bucket| bucket.burst(BURST.into())).unwrap()
@@ -57,13 +65,39 @@ struct Ours<F, C>(KeyedLimiter<TokenBucket, F, C>);
 
 impl<K: Key, F: KeyForm, C: Clock> Contender<K> for Ours<F, C> {
     fn check(&self, key: &K) -> bool {
-        self.0.check(key.bytes()).is_allowed()
+        self.0.allows(key.bytes())
+    }
+}
+
+/// As a middleware asks, which tells the client what remains and when.
+struct Whole(KeyedLimiter<TokenBucket, Fingerprint, FastClock>);
+
+impl<K: Key> Contender<K> for Whole {
+    fn check(&self, key: &K) -> bool {
+        std::hint::black_box(self.0.check(key.bytes())).is_allowed()
     }
 }
 
 struct Governor<K: Key>(DefaultKeyedRateLimiter<K>);
 
 impl<K: Key> Contender<K> for Governor<K> {
+    fn check(&self, key: &K) -> bool {
+        self.0.check_key(key).is_ok()
+    }
+}
+
+struct GovernorCoarse<K: Key>(KeyedOn<K, QuantaUpkeepClock>);
+
+type KeyedOn<K, C> = RateLimiter<K, DashMapStateStore<K>, C, NoOpMiddleware<<C as governor::clock::Clock>::Instant>>;
+
+impl<K: Key> GovernorCoarse<K> {
+    fn new(per: Duration) -> Self {
+        let clock = QuantaUpkeepClock::from_interval(PERIOD).unwrap();
+        GovernorCoarse(RateLimiter::new(governor_quota(per), DashMapStateStore::default(), clock))
+    }
+}
+
+impl<K: Key> Contender<K> for GovernorCoarse<K> {
     fn check(&self, key: &K) -> bool {
         self.0.check_key(key).is_ok()
     }
@@ -109,7 +143,7 @@ impl<K: Key> Contender<K> for Throttlecrab {
     fn check(&self, key: &K) -> bool {
         let now = SystemTime::now();
         let mut limiter = self.limiter.lock().unwrap();
-        limiter.rate_limit(key.text(), BURST.into(), 1, self.seconds, 1, now).is_ok_and(|(allowed, _)| allowed)
+        limiter.rate_limit(&key.text(), BURST.into(), 1, self.seconds, 1, now).is_ok_and(|(allowed, _)| allowed)
     }
 }
 
@@ -124,6 +158,6 @@ impl TokioRateLimit {
 
 impl<K: Key> Contender<K> for TokioRateLimit {
     fn check(&self, key: &K) -> bool {
-        self.0.check(key.text()).permitted
+        self.0.check(&key.text()).permitted
     }
 }

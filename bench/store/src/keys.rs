@@ -1,21 +1,20 @@
 //! Keys, and the order in which they come.
 
+use std::borrow::Cow;
 use std::hash::Hash;
 
 /// A client's key.
 pub trait Key: Hash + Eq + Clone + Send + Sync + 'static {
-    /// Whether it is text: some peers take nothing else.
-    const IS_TEXT: bool;
     const NAME: &'static str;
 
     fn make(i: u64) -> Self;
     fn bytes(&self) -> &[u8];
-    fn text(&self) -> &str;
+    /// As text, for peers that take nothing else: an id is written out, as a service would have to.
+    fn text(&self) -> Cow<'_, str>;
 }
 
 /// 19 bytes, such as an account with a prefix.
 impl Key for String {
-    const IS_TEXT: bool = true;
     const NAME: &'static str = "19-byte strings";
 
     fn make(i: u64) -> Self {
@@ -27,14 +26,13 @@ impl Key for String {
         self.as_bytes()
     }
 
-    fn text(&self) -> &str {
-        self
+    fn text(&self) -> Cow<'_, str> {
+        Cow::Borrowed(self)
     }
 }
 
 /// An id; as bytes, since that is what the store takes.
 impl Key for [u8; 8] {
-    const IS_TEXT: bool = false;
     const NAME: &'static str = "u64 ids";
 
     fn make(i: u64) -> Self {
@@ -45,8 +43,8 @@ impl Key for [u8; 8] {
         self
     }
 
-    fn text(&self) -> &str {
-        unreachable!("ids are not text")
+    fn text(&self) -> Cow<'_, str> {
+        Cow::Owned(u64::from_le_bytes(*self).to_string())
     }
 }
 

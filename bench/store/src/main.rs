@@ -12,6 +12,7 @@ mod memory;
 mod slowest;
 mod throughput;
 
+use contenders::{GOVERNOR_COARSE, OURS_COARSE};
 use keys::Key;
 use throughput::{CELLS, Row, Size};
 
@@ -59,6 +60,23 @@ fn throughput(rounds: usize, name: &str) {
             worst(&processor)
         );
     }
+    beside_on_coarse_clocks(&rows);
+}
+
+/// What two contenders come to when both read a coarse clock.
+fn beside_on_coarse_clocks(rows: &[Row]) {
+    let of = |name: &'static str| rows.iter().filter(move |row| row.name == name).map(|row| (row.wall, row.processor));
+    let ratios = || of(OURS_COARSE).zip(of(GOVERNOR_COARSE));
+    let wall: Vec<f64> = ratios().map(|(ours, theirs)| ours.0 / theirs.0).collect();
+    let processor: Vec<f64> = ratios().map(|(ours, theirs)| ours.1 / theirs.1).collect();
+    let worst = |ratios: &[f64]| ratios.iter().copied().fold(f64::INFINITY, f64::min);
+    println!(
+        "| {OURS_COARSE}, of {GOVERNOR_COARSE} | {:.2} | {:.2} | {:.2} | {:.2} |",
+        geometric_mean(&wall),
+        worst(&wall),
+        geometric_mean(&processor),
+        worst(&processor)
+    );
 }
 
 fn geometric_mean(ratios: &[f64]) -> f64 {

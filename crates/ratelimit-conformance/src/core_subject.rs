@@ -32,6 +32,10 @@ impl Client for CoreClient {
         self.policy.decide(&mut self.state, now, cost)
     }
 
+    fn admit(&mut self, now: Nanos, cost: u64) -> bool {
+        self.policy.admit(&mut self.state, now, cost)
+    }
+
     fn peek(&mut self, now: Nanos, cost: u64) -> Decision {
         self.policy.peek(&self.state, now, cost)
     }

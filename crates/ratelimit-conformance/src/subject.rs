@@ -25,6 +25,11 @@ pub trait Client {
     /// Decides and charges.
     fn decide(&mut self, now: Nanos, cost: u64) -> Decision;
 
+    /// Decides and charges, and says only whether the request passes.
+    fn admit(&mut self, now: Nanos, cost: u64) -> bool {
+        self.decide(now, cost).is_allowed()
+    }
+
     /// Decides without charging.
     fn peek(&mut self, _now: Nanos, _cost: u64) -> Decision {
         absent("peek")
@@ -197,6 +202,10 @@ impl<C: Client> Ticked<C> {
     pub(crate) fn decide(&mut self, now: u64, cost: u64) -> Decision {
         let decision = self.client.decide(self.nanos(now), cost);
         self.answer(decision)
+    }
+
+    pub(crate) fn admit(&mut self, now: u64, cost: u64) -> bool {
+        self.client.admit(self.nanos(now), cost)
     }
 
     pub(crate) fn peek(&mut self, now: u64, cost: u64) -> Decision {

@@ -4,8 +4,8 @@ use crate::bounds::{law_9_holds, law_9_reached};
 use crate::equality::equals_model;
 use crate::known_failures::{FEW, arithmetic, decisions};
 use crate::laws::{
-    law_1, law_2, law_3, law_4, law_5, law_6, law_7, law_8, leaky_as_a_meter_is_token, migration_keeps_what_was_used,
-    peek_is_decide, refund_undoes_its_charge,
+    admit_is_decide, law_1, law_2, law_3, law_4, law_5, law_6, law_7, law_8, leaky_as_a_meter_is_token,
+    migration_keeps_what_was_used, peek_is_decide, refund_undoes_its_charge,
 };
 use crate::spec::Kind;
 use crate::strategy::Family;
@@ -28,6 +28,7 @@ pub fn run_family<S: Subject>(subject: &S, family: Family) {
     law_8(subject, family);
     law_9(subject, family);
     peek_is_decide(subject, family);
+    admit_is_decide(subject, family);
     refund_undoes_its_charge(subject, family);
     migration_keeps_what_was_used(subject, family);
 }
@@ -134,6 +135,7 @@ macro_rules! suite {
             $crate::suite!(@test law_8_monotonicity, laws::law_8, $subject, $($family)*);
             $crate::suite!(@test law_9_bound, suite::law_9, $subject, $($family)*);
             $crate::suite!(@test peek_is_decide, laws::peek_is_decide, $subject, $($family)*);
+            $crate::suite!(@test admit_is_decide, laws::admit_is_decide, $subject, $($family)*);
             $crate::suite!(@test refund_undoes_its_charge, laws::refund_undoes_its_charge, $subject, $($family)*);
             $crate::suite!(@test migration_keeps_what_was_used, laws::migration_keeps_what_was_used, $subject, $($family)*);
         }

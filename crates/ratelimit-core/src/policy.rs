@@ -158,6 +158,13 @@ impl Algorithm for Policy {
         })
     }
 
+    fn admit(&self, state: &mut PolicyState, now: Nanos, cost: u64) -> bool {
+        match state {
+            PolicyState::One(part) if self.len == 1 => self.rules[0].admit(part, now, cost),
+            _ => self.decide(state, now, cost).is_allowed(),
+        }
+    }
+
     fn peek(&self, state: &PolicyState, now: Nanos, cost: u64) -> Decision {
         self.read(state, |a, s| a.peek(s, now, cost), |a, s| a.peek(s, now, cost))
     }

@@ -154,6 +154,19 @@ impl SlidingCounter {
         window - (still_counted - 1)
     }
 
+    /// Charges `cost`, which is within the limit, if it is within the room: the window as it is then, and the room before.
+    #[inline]
+    fn take(&self, state: &mut SlidingCounterState, now: u64, cost: u64) -> (SlidingCounterState, u64) {
+        let mut current = self.rolled(state, now);
+        let room = self.quota.limit().saturating_sub(self.estimate(&current, now));
+        if cost > 0 && cost <= room {
+            // `cur + cost <= limit`, by the comparison.
+            current.cur += cost;
+            *state = current;
+        }
+        (current, room)
+    }
+
     /// From `now` to the instant at which nothing of `current` counts any more.
     #[inline]
     fn until_fresh(&self, current: &SlidingCounterState, now: u64) -> Nanos {
@@ -202,8 +215,7 @@ impl Algorithm for SlidingCounter {
             return Decision::Never { capacity: limit };
         }
         let now = now.get();
-        let mut current = self.rolled(state, now);
-        let room = limit.saturating_sub(self.estimate(&current, now));
+        let (current, room) = self.take(state, now, cost);
         if cost > room {
             return Decision::Denied {
                 retry_after: self.until_room(&current, now, cost),
@@ -211,12 +223,12 @@ impl Algorithm for SlidingCounter {
                 reset_after: self.until_fresh(&current, now),
             };
         }
-        if cost > 0 {
-            // `cur + cost <= limit`, by the comparison above.
-            current.cur += cost;
-            *state = current;
-        }
         Decision::Allowed { remaining: room - cost, reset_after: self.until_fresh(&current, now), delay: Nanos::ZERO }
+    }
+
+    #[inline]
+    fn admit(&self, state: &mut SlidingCounterState, now: Nanos, cost: u64) -> bool {
+        cost <= self.quota.limit() && cost <= self.take(state, now.get(), cost).1
     }
 
     fn charge(&self, state: &mut SlidingCounterState, now: Nanos, cost: u64) {

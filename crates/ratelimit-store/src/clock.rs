@@ -1,6 +1,7 @@
 //! Where the time comes from. The limiters read a [`Clock`] once a call; every operation also has an `_at` form that
 //! takes the time instead, for tests, replays, and batches that read the clock once.
 
+mod coarse;
 #[cfg(feature = "fast-clock")]
 mod fast;
 
@@ -10,6 +11,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use ratelimit_core::Nanos;
 
+pub use coarse::CoarseClock;
 #[cfg(feature = "fast-clock")]
 pub use fast::FastClock;
 

@@ -1,9 +1,11 @@
 //! A limit for each client.
 
+mod answer;
 mod builder;
 mod change;
 mod hash;
 mod key;
+mod latch;
 mod page;
 mod pages;
 mod rules;
@@ -11,6 +13,7 @@ mod rules;
 pub mod snapshot;
 mod stats;
 mod table;
+mod tags;
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,6 +28,7 @@ pub use stats::Stats;
 
 use crate::wait::{self, Lines, Pause, Wait, WaitError};
 use crate::{Clock, SystemClock};
+use answer::{Answer, Brief};
 use table::Table;
 
 /// Clients kept unless another number is asked for.
@@ -32,7 +36,7 @@ pub const DEFAULT_MAX_CLIENTS: usize = 1_000_000;
 
 /// A limit of its own for each client, told apart by its key. Clones are handles to the same clients.
 ///
-/// Keys are bytes: `&str`, `&[u8]`, `String`, `&id.to_be_bytes()`. A call hashes the key, takes one lock that about thirty
+/// Keys are bytes: `&str`, `&[u8]`, `String`, `&id.to_be_bytes()`. A call hashes the key, takes one lock that about a dozen
 /// clients share, and asks the core for one decision; for a known client nothing is allocated.
 ///
 /// ```
@@ -58,6 +62,12 @@ pub const DEFAULT_MAX_CLIENTS: usize = 1_000_000;
 /// ever unlimited, and nobody who is kept and exhausted is ever forgotten. What [`charge`](Self::charge) records for a
 /// client without a place fills the shared state at most: debt beyond that is lost, so that it keeps no other newcomer out
 /// for longer than a full state does.
+///
+/// # Threads
+///
+/// A lock is held for some dozen nanoseconds, and for microseconds while a page grows or is swept. Who finds it taken looks again,
+/// first at once, then each time it is scheduled, and after that asleep for up to a millisecond: no thread spins while the holder
+/// waits for a core, whatever their priorities.
 ///
 /// # Time
 ///
@@ -115,6 +125,26 @@ impl<P: Algorithm, K: KeyForm, C: Clock> KeyedLimiter<P, K, C> {
     #[inline]
     pub fn check_n(&self, key: impl AsRef<[u8]>, cost: u64) -> Decision {
         self.check_n_at(key, self.clock.now(), cost)
+    }
+
+    /// Decides as [`check`](Self::check) does, and says only whether the request passes: faster by what the rest of a decision
+    /// takes to compute. [`peek`](Self::peek) tells it afterwards, at the price of another call.
+    #[inline]
+    pub fn allows(&self, key: impl AsRef<[u8]>) -> bool {
+        self.allows_n(key, 1)
+    }
+
+    /// Decides as [`check_n`](Self::check_n) does, and says only whether the request passes.
+    #[inline]
+    pub fn allows_n(&self, key: impl AsRef<[u8]>, cost: u64) -> bool {
+        self.allows_n_at(key, self.clock.now(), cost)
+    }
+
+    /// [`allows_n`](Self::allows_n) at `now`.
+    #[inline]
+    pub fn allows_n_at(&self, key: impl AsRef<[u8]>, now: Nanos, cost: u64) -> bool {
+        let answer: Brief = self.table.check(key.as_ref(), now, cost);
+        self.shadow || answer.is_allowed()
     }
 
     /// [`check`](Self::check) at `now`.

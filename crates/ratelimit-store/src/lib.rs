@@ -45,8 +45,8 @@
 //! # Time
 //!
 //! Every operation has a form that takes the time, which makes tests and replays exact and lets a batch read the clock
-//! once. The others read the limiter's [`Clock`]: [`SystemClock`] unless set, `FastClock` (feature `fast-clock`) where the
-//! price of reading it counts, [`ManualClock`] in tests.
+//! once. The others read the limiter's [`Clock`]: [`SystemClock`] unless set, `FastClock` (feature `fast-clock`) or
+//! [`CoarseClock`] where the price of reading it counts, [`ManualClock`] in tests.
 //!
 //! ```
 //! use std::time::Duration;
@@ -126,7 +126,7 @@ pub mod wait;
 pub use backend::Backend;
 #[cfg(feature = "fast-clock")]
 pub use clock::FastClock;
-pub use clock::{Clock, ManualClock, SystemClock};
+pub use clock::{Clock, CoarseClock, ManualClock, SystemClock};
 pub use fallback::{Answer, Fallback, Source, WhenDown};
 pub use keyed::{Builder, Exact, Fingerprint, KeyForm, KeyedLimiter, Stats};
 #[cfg(feature = "serde")]

@@ -97,6 +97,21 @@ impl<P: Algorithm, C: Clock> Limiter<P, C> {
         lock(&self.shared.cell).decide(now, cost)
     }
 
+    /// Decides one request of cost 1 as [`check`](Self::check) does, and says only whether it passes.
+    pub fn allows(&self) -> bool {
+        self.allows_n(1)
+    }
+
+    /// Decides as [`check_n`](Self::check_n) does, and says only whether the request passes.
+    pub fn allows_n(&self, cost: u64) -> bool {
+        self.allows_n_at(self.clock.now(), cost)
+    }
+
+    /// [`allows_n`](Self::allows_n) at `now`.
+    pub fn allows_n_at(&self, now: Nanos, cost: u64) -> bool {
+        lock(&self.shared.cell).admit(now, cost)
+    }
+
     /// The decision that [`check_n`](Self::check_n) would take, with nothing charged.
     pub fn peek(&self, cost: u64) -> Decision {
         self.peek_at(self.clock.now(), cost)

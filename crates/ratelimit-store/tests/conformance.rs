@@ -25,6 +25,10 @@ impl Client for Shared {
         self.0.check_n_at(now, cost)
     }
 
+    fn admit(&mut self, now: Nanos, cost: u64) -> bool {
+        self.0.allows_n_at(now, cost)
+    }
+
     fn peek(&mut self, now: Nanos, cost: u64) -> Decision {
         self.0.peek_at(now, cost)
     }
@@ -46,7 +50,7 @@ impl Client for Shared {
     }
 }
 
-/// One client in a table of three pages.
+/// One client in a table of a few pages.
 struct Keyed<K>(KeyedLimiter<Policy, K>);
 
 /// Alone. In traces this short nobody is forgotten yet, so time steps back as far as the states themselves let it.
@@ -90,6 +94,10 @@ impl Client for Beside {
         self.0.decide(now, cost)
     }
 
+    fn admit(&mut self, now: Nanos, cost: u64) -> bool {
+        self.0.admit(now, cost)
+    }
+
     fn peek(&mut self, now: Nanos, cost: u64) -> Decision {
         self.0.peek(now, cost)
     }
@@ -110,6 +118,10 @@ impl Client for Beside {
 impl<K: KeyForm> Client for Keyed<K> {
     fn decide(&mut self, now: Nanos, cost: u64) -> Decision {
         self.0.check_n_at("client", now, cost)
+    }
+
+    fn admit(&mut self, now: Nanos, cost: u64) -> bool {
+        self.0.allows_n_at("client", now, cost)
     }
 
     fn peek(&mut self, now: Nanos, cost: u64) -> Decision {

@@ -90,6 +90,30 @@ fn debt_of_a_day_outlives_every_sweep() {
     assert!(limiter.check_at("debtor", Nanos::from_secs(86_400)).is_allowed());
 }
 
+/// A brief answer is counted as a whole one is, and shadow mode lets it pass.
+#[test]
+fn brief_answers_are_counted_too() {
+    let builder = || KeyedLimiter::builder(bucket(2, 1)).max_clients(1);
+    let limiter = builder().build();
+    let allows = |key: &str, cost| limiter.allows_n_at(key, Nanos::ZERO, cost);
+    assert_eq!([1, 1, 1, 0, 3].map(|cost| allows("alice", cost)), [true, true, false, true, false]);
+    assert!(allows("bob", 2) && !allows("carol", 1), "newcomers share one state");
+    let stats = limiter.stats();
+    assert_eq!((stats.allowed, stats.denied, stats.never, stats.overflow), (4, 2, 1, 2));
+    let shadow = builder().shadow(true).build();
+    assert!([2, 1, 3].into_iter().all(|cost| shadow.allows_n_at("alice", Nanos::ZERO, cost)));
+    let stats = shadow.stats();
+    assert_eq!((stats.allowed, stats.denied, stats.never), (1, 1, 1));
+}
+
+#[test]
+fn a_bound_beyond_all_memory_takes_none() {
+    let limiter = KeyedLimiter::builder(bucket(2, 1)).max_clients(usize::MAX).build();
+    assert!((0..100_000_u32).all(|key| limiter.allows_n_at(key.to_be_bytes(), Nanos::ZERO, 2)));
+    assert!(!(0..100_000_u32).any(|key| limiter.allows_n_at(key.to_be_bytes(), Nanos::ZERO, 1)));
+    assert_eq!(limiter.len(), 100_000);
+}
+
 #[test]
 fn idle_clients_are_dropped_by_the_calls_of_others() {
     let limiter = KeyedLimiter::builder(bucket(10, 1)).max_clients(3_200).build();

@@ -142,3 +142,12 @@ fn a_live_change_meets_every_client_while_the_table_grows() {
         assert!(!limiter.peek(i.to_be_bytes(), 7).is_allowed());
     }
 }
+
+/// What a service may do with a limiter: hand it to other threads, and use it on after a panic was caught.
+#[test]
+fn limiters_go_everywhere() {
+    fn goes_everywhere<T: Send + Sync + std::panic::UnwindSafe + std::panic::RefUnwindSafe>() {}
+    goes_everywhere::<KeyedLimiter<Policy>>();
+    goes_everywhere::<KeyedLimiter<SlidingLog, ratelimit_store::Exact, ManualClock>>();
+    goes_everywhere::<Limiter<TokenBucket>>();
+}

@@ -17,7 +17,7 @@ pub use extremes::law_6;
 pub use forgetting::law_7;
 pub use meter::leaky_as_a_meter_is_token;
 pub use monotonicity::law_8;
-pub use promises::{migration_keeps_what_was_used, peek_is_decide, refund_undoes_its_charge};
+pub use promises::{admit_is_decide, migration_keeps_what_was_used, peek_is_decide, refund_undoes_its_charge};
 pub use refusals::law_1;
 pub use time::law_5;
 

@@ -37,6 +37,28 @@ pub fn peek_is_decide<S: Subject>(subject: &S, family: Family) {
     });
 }
 
+/// `admit` is `decide` of which only "allowed or not" is told: it answers the same, and leaves the same behind.
+///
+/// # Panics
+/// With a counterexample.
+pub fn admit_is_decide<S: Subject>(subject: &S, family: Family) {
+    on_traces(subject, family, "proptest-regressions/admit.txt", |trace| {
+        let (Some(mut brief), Some(mut full)) = (trace.replay(subject, 0), trace.replay(subject, 0)) else {
+            return Ok(());
+        };
+        for (i, op) in trace.ops.iter().enumerate() {
+            match op.call {
+                Call::Decide(cost) if i % 2 == 0 => {
+                    let allowed = full.decide(op.at, cost).is_allowed();
+                    prop_assert_eq!(brief.admit(op.at, cost), allowed, "{:?} of {:?}", op, trace);
+                }
+                _ => prop_assert_eq!(op.run(&mut brief), op.run(&mut full), "after it, {:?} of {:?}", op, trace),
+            }
+        }
+        Ok(())
+    });
+}
+
 /// Right after its charge a refund is exact: from that instant on the state answers as if the charge had never been.
 ///
 /// # Panics

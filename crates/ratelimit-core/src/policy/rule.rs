@@ -164,6 +164,12 @@ impl Algorithm for Rule {
         })
     }
 
+    fn admit(&self, state: &mut RuleState, now: Nanos, cost: u64) -> bool {
+        dispatch!(self, &mut *state, |algorithm, part| algorithm.admit(part, now, cost), {
+            self.decide(state, now, cost).is_allowed()
+        })
+    }
+
     fn peek(&self, state: &RuleState, now: Nanos, cost: u64) -> Decision {
         dispatch!(self, state, |algorithm, part| algorithm.peek(part, now, cost), self.peek(&self.fresh(), now, cost))
     }

@@ -38,8 +38,7 @@ impl<P: Algorithm> Builder<P> {
 }
 
 impl<P: Algorithm, K: KeyForm, C: Clock> Builder<P, K, C> {
-    /// Keeps at most so many clients; one million unless set. Three bytes a client are allocated at once, the rest as
-    /// clients come. With 0, all clients share one state.
+    /// Keeps at most so many clients; one million unless set. Memory is taken as clients come. With 0, all clients share one state.
     pub fn max_clients(self, max_clients: usize) -> Self {
         Builder { max_clients, ..self }
     }

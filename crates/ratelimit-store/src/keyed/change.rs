@@ -17,7 +17,7 @@ impl<P: Algorithm + Clone, K: KeyForm> Table<P, K> {
         lock(&self.overflow).migrate(policy.clone(), now);
         let mut changed = Changed { policy, rules: HashMap::new() };
         for page in self.pages.iter() {
-            let mut page = lock(page);
+            let mut page = page.lock();
             let old = Arc::clone(page.rules());
             page.migrate(changed.of(&old), now, |fingerprint, key| old.own(fingerprint, |own| own == key).is_none());
         }

@@ -1,15 +1,18 @@
-//! The clients of one place of the table: a short sorted list.
+//! The clients of one place of the table: a short list, sorted by fingerprint.
 //!
-//! Fingerprints are uniform, so where one stands in a sorted list is known to within a few entries. A lookup starts
-//! there and walks: two cache lines for a page of thirty clients. A page grows by an eighth, so that nearly all of its
-//! memory is in use, and no growth ever copies more than one page.
+//! A lookup touches two cache lines: that of the page, with its lock and the tags that say where the client stands, and that
+//! of the client. A page grows by an eighth, so that nearly all of its memory is in use, and no growth ever copies more than
+//! one page.
 
 use std::sync::Arc;
 
 use ratelimit_core::{Algorithm, Decision, Nanos};
+use thin_vec::ThinVec;
 
+use super::answer::Answer;
 use super::key::KeyForm;
 use super::rules::Rules;
+use super::tags::{TAGGED, Tags};
 
 /// What is kept for one client.
 #[derive(Debug)]
@@ -21,6 +24,11 @@ pub(super) struct Entry<K, S> {
 
 impl<K: KeyForm, S> Entry<K, S> {
     #[inline]
+    fn is(&self, fingerprint: u64, key: &[u8]) -> bool {
+        self.fingerprint == fingerprint && self.key.is(key)
+    }
+
+    #[inline]
     fn policy<'a, P>(&self, rules: &'a Rules<P, K>) -> &'a P {
         rules.of(self.fingerprint, |own| *own == self.key)
     }
@@ -28,11 +36,13 @@ impl<K: KeyForm, S> Entry<K, S> {
 
 /// Clients whose fingerprints lead to one place.
 ///
-/// Invariants: `entries` is sorted by fingerprint; every client is not fresh before `fresh_from`; no client of this
+/// Invariants: `entries` is sorted by fingerprint, and `tags` are those of the first ones; every client is not fresh before `fresh_from`; no client of this
 /// page has been forgotten at a time after `floor`.
 #[derive(Debug)]
 pub(super) struct Page<P: Algorithm, K> {
-    entries: Vec<Entry<K, P::State>>,
+    /// One word here: length and capacity are with the clients.
+    entries: ThinVec<Entry<K, P::State>>,
+    tags: Tags,
     rules: Arc<Rules<P, K>>,
     /// No client is fresh earlier, so that looking for one to forget is in vain.
     fresh_from: Nanos,
@@ -45,19 +55,23 @@ pub(super) struct Page<P: Algorithm, K> {
 /// Numbers of answers, not yet added to the totals.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Answers {
-    pub(super) allowed: u32,
-    pub(super) denied: u32,
+    pub(super) allowed: u8,
+    pub(super) denied: u8,
 }
 
-/// Clients around the place foretold that are looked at together.
-const NEAR: usize = 8;
-
 /// Answers of a page between two rounds of housekeeping.
-const ROUND: u32 = 64;
+const ROUND: u8 = 64;
 
 impl<P: Algorithm, K: KeyForm> Page<P, K> {
     pub(super) fn new(rules: Arc<Rules<P, K>>) -> Self {
-        Page { entries: Vec::new(), rules, fresh_from: Nanos::MAX, floor: Nanos::ZERO, answers: Answers::default() }
+        Page {
+            entries: ThinVec::new(),
+            tags: Tags::default(),
+            rules,
+            fresh_from: Nanos::MAX,
+            floor: Nanos::ZERO,
+            answers: Answers::default(),
+        }
     }
 
     /// The policy of a client, kept or not.
@@ -77,55 +91,33 @@ impl<P: Algorithm, K: KeyForm> Page<P, K> {
     }
 
     /// The index of the client, or `None`.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "the hot path: a tenth of a check goes into calls otherwise")]
+    #[inline(always)]
     pub(super) fn find(&self, fingerprint: u64, key: &[u8]) -> Option<usize> {
-        let entries = &self.entries[..];
-        let mut i = self.first_not_below(fingerprint);
-        // From the first that is not smaller, over all that are equal.
-        while let Some(entry) = entries.get(i) {
-            if entry.fingerprint == fingerprint && entry.key.is(key) {
-                return Some(i);
-            }
-            if entry.fingerprint > fingerprint {
-                return None;
-            }
-            i += 1;
-        }
-        None
+        let is = |i: &usize| self.entries.get(*i).is_some_and(|entry| entry.is(fingerprint, key));
+        self.tags.places(fingerprint).find(is).or_else(|| self.find_untagged(fingerprint, key))
     }
 
-    /// The index of the first client whose fingerprint is not below `fingerprint`.
-    ///
-    /// Where that is can be foretold to within a few entries, since fingerprints are uniform. How many of the `NEAR` around
-    /// that place are below is counted without a branch, which no processor could foretell; nearly always that is the answer.
-    #[inline]
-    fn first_not_below(&self, fingerprint: u64) -> usize {
-        let entries = &self.entries[..];
-        // A fingerprint is below 2^64, so this is below `len` (and 0 for an empty page).
-        let guess = ((u128::from(fingerprint) * entries.len() as u128) >> 64) as usize;
-        let start = guess.saturating_sub(NEAR / 2).min(entries.len().saturating_sub(NEAR));
-        let Some(near) = entries.get(start..).and_then(|from| from.first_chunk::<NEAR>()) else {
-            return entries.iter().take_while(|entry| entry.fingerprint < fingerprint).count();
-        };
-        match near.iter().map(|entry| usize::from(entry.fingerprint < fingerprint)).sum() {
-            0 => entries[..start].partition_point(|entry| entry.fingerprint < fingerprint),
-            NEAR => start + NEAR + entries[start + NEAR..].partition_point(|entry| entry.fingerprint < fingerprint),
-            below => start + below,
-        }
+    /// The same among the clients of a long page that have no tag.
+    fn find_untagged(&self, fingerprint: u64, key: &[u8]) -> Option<usize> {
+        let rest = self.entries.get(TAGGED..)?;
+        let first = rest.partition_point(|entry| entry.fingerprint < fingerprint);
+        let same = rest[first..].iter().take_while(|entry| entry.fingerprint == fingerprint);
+        let at = same.into_iter().position(|entry| entry.is(fingerprint, key))?;
+        Some(TAGGED + first + at)
     }
 
     #[inline]
-    pub(super) fn decide(&mut self, i: usize, now: Nanos, cost: u64) -> Decision {
+    pub(super) fn decide<A: Answer>(&mut self, i: usize, now: Nanos, cost: u64) -> A {
         let at = self.effective(now);
         let entry = &mut self.entries[i];
-        let decision = entry.policy(&self.rules).decide(&mut entry.state, at, cost);
-        if at > now { seen_from(now, decision, at) } else { decision }
+        A::of(entry.policy(&self.rules), &mut entry.state, at, cost).seen_from(now, at)
     }
 
     pub(super) fn peek(&self, i: usize, now: Nanos, cost: u64) -> Decision {
         let at = self.effective(now);
         let entry = &self.entries[i];
-        seen_from(now, entry.policy(&self.rules).peek(&entry.state, at, cost), at)
+        entry.policy(&self.rules).peek(&entry.state, at, cost).seen_from(now, at)
     }
 
     pub(super) fn charge(&mut self, i: usize, now: Nanos, cost: u64) {
@@ -135,11 +127,11 @@ impl<P: Algorithm, K: KeyForm> Page<P, K> {
     }
 
     /// The answer to a client who is not kept, and what its state is then.
-    pub(super) fn decide_new(&self, fingerprint: u64, key: &[u8], now: Nanos, cost: u64) -> (Decision, P::State) {
+    pub(super) fn decide_new<A: Answer>(&self, fingerprint: u64, key: &[u8], now: Nanos, cost: u64) -> (A, P::State) {
         let (at, policy) = (self.effective(now), self.policy_of(fingerprint, key));
         let mut state = policy.fresh();
-        let decision = policy.decide(&mut state, at, cost);
-        (seen_from(now, decision, at), state)
+        let answer = A::of(policy, &mut state, at, cost);
+        (answer.seen_from(now, at), state)
     }
 
     /// The state of a client who is not kept, after a charge.
@@ -194,6 +186,11 @@ impl<P: Algorithm, K: KeyForm> Page<P, K> {
 
     pub(super) fn remove(&mut self, i: usize) {
         self.entries.remove(i);
+        self.tag_anew();
+    }
+
+    fn tag_anew(&mut self) {
+        self.tags = Tags::of(self.entries.iter().map(|entry| entry.fingerprint));
     }
 
     /// The clients: fingerprint, key, own policy if any, state.
@@ -223,17 +220,21 @@ impl<P: Algorithm, K: KeyForm> Page<P, K> {
         }
         let i = self.entries.partition_point(|entry| entry.fingerprint < fingerprint);
         self.entries.insert(i, Entry { fingerprint, key, state });
+        self.tags.insert(i, fingerprint);
         self.fresh_from = self.fresh_from.min(fresh_at);
     }
 
     /// Takes the clients out whose fingerprints go elsewhere, into a page of their own.
     pub(super) fn split(&mut self, goes: impl Fn(u64) -> bool) -> Self {
         let going = self.entries.iter().filter(|entry| goes(entry.fingerprint)).count();
-        let mut entries = Vec::with_capacity(going + 2);
+        let mut entries = ThinVec::with_capacity(going + 2);
         entries.extend(self.entries.extract_if(.., |entry| goes(entry.fingerprint)));
-        self.entries.shrink_to(self.entries.len() + 2);
-        let rules = Arc::clone(&self.rules);
-        Page { entries, rules, fresh_from: self.fresh_from, floor: self.floor, answers: Answers::default() }
+        resize(&mut self.entries, 2);
+        self.tag_anew();
+        let mut page =
+            Page { entries, fresh_from: self.fresh_from, floor: self.floor, ..Page::new(Arc::clone(&self.rules)) };
+        page.tag_anew();
+        page
     }
 
     /// Whether the next client makes it grow.
@@ -254,32 +255,31 @@ impl<P: Algorithm, K: KeyForm> Page<P, K> {
         if self.entries.is_empty() || now < self.fresh_from {
             return 0;
         }
-        let before = self.entries.len();
         let rules = &*self.rules;
-        let mut fresh_from = Nanos::MAX;
-        self.entries.retain(|entry| {
-            let policy = entry.policy(rules);
-            let used = !policy.is_fresh(&entry.state, now);
-            if used {
-                fresh_from = fresh_from.min(fresh_at(policy, &entry.state, now));
-            }
-            used
-        });
-        self.fresh_from = fresh_from;
-        let forgotten = before - self.entries.len();
+        let is_used = |entry: &Entry<K, P::State>| !entry.policy(rules).is_fresh(&entry.state, now);
+        // Asked first and taken out afterwards: a policy that panics leaves the page whole.
+        let (mut used, mut fresh_from) = (0, Nanos::MAX);
+        for entry in self.entries.iter().filter(|entry| is_used(entry)) {
+            used += 1;
+            fresh_from = fresh_from.min(fresh_at(entry.policy(rules), &entry.state, now));
+        }
+        let forgotten = self.entries.len() - used;
         if forgotten > 0 {
+            self.entries.retain(is_used);
+            self.tag_anew();
             self.floor = now;
             self.give_back_room();
         }
+        self.fresh_from = fresh_from;
         forgotten
     }
 
     fn give_back_room(&mut self) {
-        let wanted = self.entries.len() + self.entries.len() / 8 + 2;
+        let spare = self.entries.len() / 8 + 2;
         if self.entries.is_empty() {
-            self.entries = Vec::new();
-        } else if self.entries.capacity() > 2 * wanted {
-            self.entries.shrink_to(wanted);
+            self.entries = ThinVec::new();
+        } else if self.entries.capacity() > 2 * (self.entries.len() + spare) {
+            resize(&mut self.entries, spare);
         }
     }
 
@@ -300,6 +300,13 @@ impl<P: Algorithm, K: KeyForm> Page<P, K> {
     }
 }
 
+/// Moves a list to memory for so many more.
+fn resize<T>(list: &mut ThinVec<T>, spare: usize) {
+    let mut moved = ThinVec::with_capacity(list.len() + spare);
+    moved.append(list);
+    *list = moved;
+}
+
 /// When the state will be fresh, if nothing else is charged.
 pub(super) fn fresh_at<P: Algorithm>(policy: &P, state: &P::State, now: Nanos) -> Nanos {
     match policy.peek(state, now, 0) {
@@ -309,34 +316,16 @@ pub(super) fn fresh_at<P: Algorithm>(policy: &P, state: &P::State, now: Nanos) -
     }
 }
 
-/// A decision taken `at` a time that is not before the caller's `now`, in the caller's terms: durations count from its `now`.
-fn seen_from(now: Nanos, decision: Decision, at: Nanos) -> Decision {
-    let behind = at.saturating_sub(now);
-    if behind == Nanos::ZERO {
-        return decision;
-    }
-    let later = |duration: Nanos| if duration == Nanos::ZERO { duration } else { duration.saturating_add(behind) };
-    match decision {
-        Decision::Allowed { remaining, reset_after, delay } => {
-            Decision::Allowed { remaining, reset_after: later(reset_after), delay: later(delay) }
-        }
-        Decision::Denied { retry_after, remaining, reset_after } => {
-            Decision::Denied { retry_after: later(retry_after), remaining, reset_after: later(reset_after) }
-        }
-        Decision::Never { capacity } => Decision::Never { capacity },
-    }
-}
-
 #[cfg(all(test, not(loom_model)))]
 mod tests {
     use super::super::key::Fingerprint;
+    use super::super::latch::Latch;
     use super::*;
     use ratelimit_core::BucketState;
 
     #[test]
     fn a_page_fills_one_cache_line_and_an_entry_half_of_one() {
-        use std::sync::Mutex;
-        assert_eq!(size_of::<Mutex<Page<ratelimit_core::TokenBucket, Fingerprint>>>(), 64);
+        assert_eq!(size_of::<Latch<Page<ratelimit_core::TokenBucket, Fingerprint>>>(), 64);
         assert_eq!(size_of::<Entry<Fingerprint, BucketState>>(), 32);
     }
 }

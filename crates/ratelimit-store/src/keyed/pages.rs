@@ -4,30 +4,39 @@
 //! together, and a million of them lie in pages as full as those of a thousand. The table grows by splitting one page into
 //! two; that is the most that one call ever does.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ratelimit_core::Algorithm;
 
 use super::key::KeyForm;
+use super::latch::{Latch, LatchGuard};
 use super::page::Page;
 use super::rules::Rules;
-use crate::cell::lock;
-use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering};
+use crate::sync::{AtomicUsize, Ordering};
 
-/// Clients to a page, on average.
-const CLIENTS_A_PAGE: usize = if cfg!(loom_model) { 1 } else { 24 };
+/// Clients to a page, on average. A page that is to be split next holds up to twice as many: about those that have tags.
+const CLIENTS_A_PAGE: usize = if cfg!(loom_model) { 1 } else { 12 };
 /// Pages in use from the start, so that threads seldom meet at one.
 const FEWEST: usize = if cfg!(loom_model) { 1 } else { 64 };
-/// More pages are not made: 16 MiB of them empty. Beyond 6 million clients the pages are longer instead.
-const MOST: usize = 1 << 18;
+/// More pages are not made; beyond 50 million clients they are longer instead.
+const MOST: usize = 1 << 22;
+/// Pages that are made together: 16 KiB.
+const CHUNK: usize = if cfg!(loom_model) { 2 } else { 256 };
 
 /// All pages.
 pub(super) struct Pages<P: Algorithm, K> {
-    all: Box<[Mutex<Page<P, K>>]>,
+    /// Pages are made, empty, when the first of a chunk is needed.
+    chunks: Box<[OnceLock<Chunk<P, K>>]>,
+    /// The most pages that are ever in use.
+    most: usize,
     /// Pages in use; it only grows. Written under the lock of the page that is split.
     active: AtomicUsize,
     next: Turn,
+    /// Of pages that are not in use yet; a split gives a new page those of the old.
+    rules: Arc<Rules<P, K>>,
 }
+
+type Chunk<P, K> = Box<[Latch<Page<P, K>>]>;
 
 /// The page that is swept next, modulo the pages in use. It changes often, so it shares no cache line with what all calls read.
 #[derive(Debug, Default)]
@@ -35,22 +44,36 @@ pub(super) struct Pages<P: Algorithm, K> {
 struct Turn(AtomicUsize);
 
 impl<P: Algorithm, K: KeyForm> Pages<P, K> {
-    pub(super) fn new(rules: &Arc<Rules<P, K>>, max_clients: usize) -> Self {
-        let pages = max_clients.div_ceil(CLIENTS_A_PAGE).clamp(1, MOST);
+    pub(super) fn new(rules: Arc<Rules<P, K>>, max_clients: usize) -> Self {
+        let most = max_clients.div_ceil(CLIENTS_A_PAGE).clamp(1, MOST);
         Pages {
-            all: (0..pages).map(|_| Mutex::new(Page::new(Arc::clone(rules)))).collect(),
-            active: AtomicUsize::new(FEWEST.min(pages)),
+            chunks: (0..most.div_ceil(CHUNK)).map(|_| OnceLock::new()).collect(),
+            most,
+            active: AtomicUsize::new(FEWEST.min(most)),
             next: Turn::default(),
+            rules,
         }
     }
 
-    /// The page of a client, locked.
+    /// The page at `index`, which is below `most`.
     #[inline]
-    pub(super) fn lock(&self, fingerprint: u64) -> MutexGuard<'_, Page<P, K>> {
+    fn page(&self, index: usize) -> &Latch<Page<P, K>> {
+        &self.chunks[index / CHUNK].get_or_init(|| self.chunk())[index % CHUNK]
+    }
+
+    #[cold]
+    fn chunk(&self) -> Chunk<P, K> {
+        (0..CHUNK).map(|_| Latch::new(Page::new(Arc::clone(&self.rules)))).collect()
+    }
+
+    /// The page of a client, locked.
+    #[expect(clippy::inline_always, reason = "the hot path: a tenth of a check goes into calls otherwise")]
+    #[inline(always)]
+    pub(super) fn lock(&self, fingerprint: u64) -> LatchGuard<'_, Page<P, K>> {
         loop {
             let active = self.active();
             let index = address(fingerprint, active);
-            let page = lock(&self.all[index]);
+            let page = self.page(index).lock();
             // Clients leave a page only while it is split, under this very lock: if this is the page now, it stays so.
             let now_active = self.active();
             if now_active == active || address(fingerprint, now_active) == index {
@@ -59,9 +82,9 @@ impl<P: Algorithm, K: KeyForm> Pages<P, K> {
         }
     }
 
-    /// Every page, also those not in use yet.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Mutex<Page<P, K>>> {
-        self.all.iter()
+    /// Every page in use, also those that come into use meanwhile.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Latch<Page<P, K>>> {
+        (0..).take_while(|index| *index < self.active()).map(|index| self.page(index))
     }
 
     /// Number of pages in use.
@@ -70,13 +93,13 @@ impl<P: Algorithm, K: KeyForm> Pages<P, K> {
     }
 
     /// The pages in use, one after the other.
-    pub(super) fn next(&self) -> &Mutex<Page<P, K>> {
-        &self.all[self.next.0.fetch_add(1, Ordering::Relaxed) % self.active()]
+    pub(super) fn next(&self) -> &Latch<Page<P, K>> {
+        self.page(self.next.0.fetch_add(1, Ordering::Relaxed) % self.active())
     }
 
     /// The page that comes so many places after the one whose turn it is, which it stays.
-    pub(super) fn ahead(&self, places: usize) -> &Mutex<Page<P, K>> {
-        &self.all[self.next.0.load(Ordering::Relaxed).wrapping_add(places) % self.active()]
+    pub(super) fn ahead(&self, places: usize) -> &Latch<Page<P, K>> {
+        self.page(self.next.0.load(Ordering::Relaxed).wrapping_add(places) % self.active())
     }
 
     /// Whether two clients lie in one page, of which the caller holds the lock.
@@ -88,16 +111,19 @@ impl<P: Algorithm, K: KeyForm> Pages<P, K> {
     /// Whether so many clients deserve another page.
     pub(super) fn is_crowded(&self, clients: usize) -> bool {
         let active = self.active();
-        clients / CLIENTS_A_PAGE > active && active < self.all.len()
+        clients / CLIENTS_A_PAGE > active && active < self.most
     }
 
     /// Splits the page whose turn it is. One caller at a time.
     pub(super) fn split(&self) {
         let active = self.active();
-        let Some(new) = self.all.get(active) else { return };
-        let mut page = lock(&self.all[active - floor_power(active)]);
+        if active >= self.most {
+            return;
+        }
+        let (old, new) = (self.page(active - floor_power(active)), self.page(active));
+        let mut page = old.lock();
         // Nobody finds the new page before `active` is written; the locks are taken in the order of the pages.
-        *lock(new) = page.split(|fingerprint| address(fingerprint, active + 1) == active);
+        *new.lock() = page.split(|fingerprint| address(fingerprint, active + 1) == active);
         self.active.store(active + 1, Ordering::Release);
     }
 }

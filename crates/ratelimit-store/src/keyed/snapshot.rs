@@ -153,7 +153,7 @@ impl<P: Algorithm + Clone, K: KeyForm> Table<P, K> {
         let mut floor = Nanos::ZERO;
         let mut clients = Vec::with_capacity(self.len());
         for page in self.pages.iter() {
-            let page = lock(page);
+            let page = page.lock();
             floor = floor.max(page.floor());
             let now = page.effective(now);
             clients.extend(page.clients().map(|(fingerprint, key, own, state)| Client {
@@ -185,7 +185,7 @@ impl<P: Algorithm + Clone, K: KeyForm> Table<P, K> {
         let now = now.max(snapshot.floor);
         lock(&table.overflow).state = policy.migrate(old, &snapshot.shared, now);
         for page in table.pages.iter() {
-            lock(page).raise_floor(snapshot.floor);
+            page.lock().raise_floor(snapshot.floor);
         }
         let too_many = RestoreError::TooMany { clients: snapshot.clients.len(), max_clients };
         for Kept { fingerprint, key, state } in table.in_order(snapshot.clients)? {

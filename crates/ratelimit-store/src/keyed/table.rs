@@ -4,18 +4,23 @@ use std::sync::Arc;
 
 use ratelimit_core::{Algorithm, Decision, Nanos};
 
+use super::answer::Answer;
 use super::hash::KeyHash;
 use super::key::KeyForm;
+use super::latch::Latch;
 use super::page::{Answers, Page, fresh_at};
 use super::pages::Pages;
 use super::rules::Rules;
 use super::stats::Stats;
-use crate::cell::{Cell, lock, try_lock};
+use crate::cell::{Cell, lock};
 use crate::sync::{AtomicU64, AtomicUsize, Mutex, MutexGuard, Ordering};
 use crate::wait::{Gate, Pass};
 
 /// Pages that a newcomer looks into for a client to forget, when the table is full.
 const PAGES_TO_ASK: usize = 32;
+
+/// Pages that are swept on one such occasion: a client for every few answers.
+const PAGES_TO_SWEEP: usize = 2;
 
 /// While there is room, clients are forgotten only when they have been fresh for so long: who comes back soon keeps its place,
 /// and a clock that steps back by less meets no forgetting.
@@ -80,7 +85,7 @@ impl<P: Algorithm + Clone, K: KeyForm> Table<P, K> {
         let rules = Arc::new(Rules::new(policy.clone()));
         Table {
             hash,
-            pages: Pages::new(&rules, max_clients),
+            pages: Pages::new(rules, max_clients),
             max_clients,
             tracked: AtomicUsize::new(0),
             overflow: Mutex::new(Cell::new(policy)),
@@ -92,49 +97,52 @@ impl<P: Algorithm + Clone, K: KeyForm> Table<P, K> {
 
 impl<P: Algorithm, K: KeyForm> Table<P, K> {
     #[inline]
-    pub(super) fn check(&self, key: &[u8], now: Nanos, cost: u64) -> Decision {
+    pub(super) fn check<A: Answer>(&self, key: &[u8], now: Nanos, cost: u64) -> A {
         self.check_somewhere(key, now, cost).0
     }
 
-    /// The decision, and whether it was the shared state that was asked.
+    /// The answer, and whether it was the shared state that was asked.
     #[inline]
-    fn check_somewhere(&self, key: &[u8], now: Nanos, cost: u64) -> (Decision, bool) {
+    fn check_somewhere<A: Answer>(&self, key: &[u8], now: Nanos, cost: u64) -> (A, bool) {
         let fingerprint = self.hash.of(key);
         let mut page = self.pages.lock(fingerprint);
         let found = page.find(fingerprint, key);
         let newcomer = found.is_none();
-        let (decision, shared) = match found {
+        let (answer, shared): (A, bool) = match found {
             Some(i) => (page.decide(i, now, cost), false),
             None => self.check_newcomer(&mut page, fingerprint, key, now, cost),
         };
-        let answers = page.count(decision.is_allowed());
+        let answers = page.count(answer.is_allowed());
         drop(page);
         if newcomer {
             self.grow();
         }
-        if matches!(decision, Decision::Never { .. }) {
+        if answer.is_never() {
             self.totals.never.fetch_add(1, Ordering::Relaxed);
         }
         if let Some(answers) = answers {
             self.keep_house(answers, now);
         }
-        (decision, shared)
+        (answer, shared)
     }
 
-    fn check_newcomer(
+    fn check_newcomer<A: Answer>(
         &self,
         page: &mut Page<P, K>,
         fingerprint: u64,
         key: &[u8],
         now: Nanos,
         cost: u64,
-    ) -> (Decision, bool) {
+    ) -> (A, bool) {
         match self.room(page, now) {
-            Room::Shared(mut shared) => (shared.decide(now, cost), true),
+            Room::Shared(mut shared) => {
+                let Cell { policy, state } = &mut *shared;
+                (A::of(policy, state, now, cost), true)
+            }
             Room::Own(place) => {
-                let (decision, state) = page.decide_new(fingerprint, key, now, cost);
+                let (answer, state) = page.decide_new(fingerprint, key, now, cost);
                 self.settle(page, place, fingerprint, key, state, now);
-                (decision, false)
+                (answer, false)
             }
         }
     }
@@ -192,7 +200,7 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
 
     /// Forgets every client that is fresh at `now`.
     pub(super) fn sweep(&self, now: Nanos) -> usize {
-        self.pages.iter().map(|page| self.forget(&mut lock(page), now)).sum()
+        self.pages.iter().map(|page| self.forget(&mut page.lock(), now)).sum()
     }
 
     pub(super) fn len(&self) -> usize {
@@ -209,7 +217,7 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
             tracked: self.len(),
         };
         for page in self.pages.iter() {
-            let answers = lock(page).answers();
+            let answers = page.lock().answers();
             stats.allowed += u64::from(answers.allowed);
             stats.denied += u64::from(answers.denied);
         }
@@ -261,7 +269,7 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
 
     /// Whether [`room`](Self::room) would find a place, as far as can be seen: nothing is taken or forgotten.
     fn has_room(&self, page: &Page<P, K>, now: Nanos) -> bool {
-        let fresh_in = |page: &Mutex<Page<P, K>>| try_lock(page).is_some_and(|page| page.has_fresh(now));
+        let fresh_in = |page: &Latch<Page<P, K>>| page.try_lock().is_some_and(|page| page.has_fresh(now));
         self.len() < self.max_clients
             || page.has_fresh(now)
             || (0..PAGES_TO_ASK.min(self.pages.active())).any(|places| fresh_in(self.pages.ahead(places)))
@@ -292,7 +300,7 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
     /// a lock too, and waiting for a second one could be for ever.
     fn take_over_elsewhere(&self, now: Nanos) -> bool {
         (0..PAGES_TO_ASK.min(self.pages.active()))
-            .any(|_| try_lock(self.pages.next()).is_some_and(|mut page| self.take_over(&mut page, now)))
+            .any(|_| self.pages.next().try_lock().is_some_and(|mut page| self.take_over(&mut page, now)))
     }
 
     fn forget(&self, page: &mut Page<P, K>, now: Nanos) -> usize {
@@ -304,12 +312,14 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
         forgotten
     }
 
-    /// Once in a while: adds the answers of a page to the totals, and sweeps the page whose turn it is.
+    /// Once in a while: adds the answers of a page to the totals, and sweeps the pages whose turn it is.
     #[cold]
     fn keep_house(&self, answers: Answers, now: Nanos) {
         self.totals.allowed.fetch_add(u64::from(answers.allowed), Ordering::Relaxed);
         self.totals.denied.fetch_add(u64::from(answers.denied), Ordering::Relaxed);
-        self.forget(&mut lock(self.pages.next()), now.saturating_sub(GRACE));
+        for _ in 0..PAGES_TO_SWEEP {
+            self.forget(&mut self.pages.next().lock(), now.saturating_sub(GRACE));
+        }
     }
 }
 
@@ -369,6 +379,10 @@ mod model {
         Arc::new(Table::with_hash(KeyHash::with_secret((1, 2)), policy, max_clients))
     }
 
+    fn check(table: &Table<TokenBucket, Exact>, key: &[u8], now: Nanos, cost: u64) -> Decision {
+        table.check(key, now, cost)
+    }
+
     /// Clients that are found where their fingerprints lead, each once.
     fn found(table: &Table<TokenBucket, Exact>, keys: &[[u8; 1]]) -> usize {
         let is_there = |key: &&[u8; 1]| {
@@ -390,14 +404,14 @@ mod model {
             let table = table(8);
             let mover = mover(&table);
             let newcomer = [mover[0].wrapping_add(1)];
-            table.check(&mover, NOW, 1);
+            check(&table, &mover, NOW, 1);
             let elsewhere = Arc::clone(&table);
             let other = thread::spawn(move || {
-                assert!(elsewhere.check(&newcomer, NOW, 1).is_allowed());
+                assert!(check(&elsewhere, &newcomer, NOW, 1).is_allowed());
                 assert_eq!(elsewhere.pages.active(), 2);
-                u32::from(elsewhere.check(&mover, NOW, 1).is_allowed())
+                u32::from(check(&elsewhere, &mover, NOW, 1).is_allowed())
             });
-            let allowed = u32::from(table.check(&mover, NOW, 1).is_allowed());
+            let allowed = u32::from(check(&table, &mover, NOW, 1).is_allowed());
             assert_eq!(allowed + other.join().unwrap(), 1);
             assert_eq!((table.len(), found(&table, &[mover, newcomer])), (2, 2));
         });
@@ -409,8 +423,8 @@ mod model {
         loom::model(|| {
             let table = table(1);
             let elsewhere = Arc::clone(&table);
-            let other = thread::spawn(move || elsewhere.check(b"b", NOW, 1));
-            table.check(b"a", NOW, 1);
+            let other = thread::spawn(move || check(&elsewhere, b"b", NOW, 1));
+            check(&table, b"a", NOW, 1);
             other.join().unwrap();
             assert_eq!((table.len(), table.stats().overflow, found(&table, &[*b"a", *b"b"])), (1, 1, 1));
         });
@@ -421,14 +435,14 @@ mod model {
     fn a_place_is_taken_over_or_given_back_once() {
         loom::model(|| {
             let table = table(1);
-            table.check(b"a", Nanos::ZERO, 1);
+            check(&table, b"a", Nanos::ZERO, 1);
             let later = Nanos::from_secs(10_000_000);
             let elsewhere = Arc::clone(&table);
             let other = thread::spawn(move || {
-                elsewhere.check(b"b", later, 1);
+                check(&elsewhere, b"b", later, 1);
                 elsewhere.reset(b"a")
             });
-            table.check(b"c", later, 1);
+            check(&table, b"c", later, 1);
             other.join().unwrap();
             let kept = found(&table, &[*b"a", *b"b", *b"c"]);
             assert_eq!(table.len(), kept);
