@@ -139,20 +139,25 @@ fn median(mut figures: Vec<f64>) -> f64 {
 /// One contender alone, for a profiler: `bench-tower NAME [ROUNDS]`.
 fn only(name: &str, rounds: usize) {
     let peers = peers(1);
-    let all = contenders();
-    let (_, mut call) =
-        all.into_iter().find(|(known, _)| known.starts_with(name)).expect("the beginning of a contender's name");
+    let mut all = contenders();
+    let (_, mut call) = all.swap_remove(place_of(&all, name));
     println!("{:.0} ns", median((0..rounds).map(|_| per_call(&mut call, &peers)).collect()));
+}
+
+fn place_of(contenders: &[(&str, Call)], name: &str) -> usize {
+    contenders.iter().position(|(known, _)| known.starts_with(name)).expect("the beginning of a contender's name")
 }
 
 fn contenders() -> Vec<(&'static str, Call)> {
     vec![
         ("bare service", contender(bare())),
         ("ours, draft -11 and triple (5 fields)", ours(&[Dialect::Draft11, Dialect::Triple])),
+        ("ours, draft -11 (2 fields)", ours(&[Dialect::Draft11])),
         ("ours, X-RateLimit (3 fields)", ours(&[Dialect::XRateLimit(Reset::Delta)])),
         ("tower_governor (2 fields)", tower_governor()),
         ("axum-governor (5 fields)", axum_governor()),
         ("no fields", ours(&[])),
+        ("fast clock, draft -11 (2 fields)", ours_on(FastClock::new(), &[Dialect::Draft11])),
         ("fast clock, X-RateLimit (3 fields)", ours_on(FastClock::new(), &[Dialect::XRateLimit(Reset::Delta)])),
         ("fast clock, no fields", ours_on(FastClock::new(), &[])),
     ]
@@ -169,6 +174,8 @@ fn main() {
         contenders.iter_mut().for_each(|(_, call)| {
             let _ = per_call(call, &peers);
         });
+        let [tower_governor, axum_governor] =
+            ["tower_governor", "axum-governor"].map(|name| place_of(&contenders, name));
         let mut rounds: Vec<Vec<f64>> = Vec::new();
         let mut processor = vec![0; contenders.len()];
         for round in 0..ROUNDS {
@@ -199,8 +206,8 @@ fn main() {
             } else {
                 println!(
                     "  {name:40} adds {added:5.0} ns ({processor:4.0} ns of processor)  {:.2} of tower_governor, {:.2} of axum-governor  p99.9 {worst:6} ns",
-                    to(3),
-                    to(4)
+                    to(tower_governor),
+                    to(axum_governor)
                 );
             }
         }

@@ -4,14 +4,14 @@ use ratelimit_core::Nanos;
 
 use crate::few::Few;
 use crate::headers::{Level, Partition};
-use crate::key::Encoded;
+use crate::key::StoredKey;
 
 /// One policy is asked for `cost` units by the client `key`.
 #[derive(Debug, Clone)]
 pub(crate) struct Ask {
     pub(crate) policy: usize,
     pub(crate) cost: u64,
-    pub(crate) key: Encoded,
+    pub(crate) key: StoredKey,
 }
 
 /// All policies have answered.
@@ -21,12 +21,19 @@ pub(crate) struct Outcome {
     /// One for each ask; of a request that is refused, those that could be had.
     pub(crate) levels: Few<Level>,
     /// One for each level, or none at all.
-    pub(crate) partitions: Vec<Partition>,
+    pub(crate) partitions: Box<[Partition]>,
     pub(crate) answer: Answer,
-    /// The time of the decision, where this server's clock told it.
-    pub(crate) at: Option<Nanos>,
     /// The time on this server's clock when the first policy was asked.
     pub(crate) begun: Nanos,
+    /// Whether that is the time of the decision: with a shared backend, another clock may have told it.
+    pub(crate) is_local: bool,
+}
+
+impl Outcome {
+    /// The time of the decision, where this server's clock told it.
+    pub(crate) fn at(&self) -> Option<Nanos> {
+        self.is_local.then_some(self.begun)
+    }
 }
 
 /// The policies' answers as one.

@@ -20,6 +20,8 @@ impl Rate {
     #[inline]
     pub(crate) fn time_up(self, units: u64) -> Nanos {
         match units.checked_mul(self.nanos) {
+            // Most rates are one unit in so long, and a division is as slow as all the rest.
+            Some(product) if self.units == 1 => Nanos::new(product),
             Some(product) => Nanos::new(product.div_ceil(self.units)),
             None => saturated(wide(units, self.nanos).div_ceil(u128::from(self.units))),
         }
@@ -29,6 +31,7 @@ impl Rate {
     #[inline]
     pub(crate) fn time_down(self, units: u64) -> Nanos {
         match units.checked_mul(self.nanos) {
+            Some(product) if self.units == 1 => Nanos::new(product),
             Some(product) => Nanos::new(product / self.units),
             None => saturated(wide(units, self.nanos) / u128::from(self.units)),
         }

@@ -60,7 +60,9 @@ where
             is_head: request.method() == Method::HEAD,
             has_origin: engine.settings.expose && request.headers().contains_key(http::header::ORIGIN),
         };
-        match engine.begin(&head, !request.body().is_end_stream()) {
+        // A body tells a preflight from other OPTIONS, and nothing else.
+        let has_body = request.method() == Method::OPTIONS && !request.body().is_end_stream();
+        match engine.begin(&head, has_body) {
             Begin::Exempt => ResponseFuture::exempt(engine, about, self.inner.call(request)),
             Begin::Unidentified(error) => ResponseFuture::unidentified(engine, about, error),
             Begin::Pending(decision) => ResponseFuture::pending(engine, about, decision, self.take(), request),
@@ -82,6 +84,7 @@ where
 }
 
 /// For costs that are known only afterwards.
+#[inline]
 pub(crate) fn attach_handle<B>(engine: &Arc<Engine>, outcome: &Outcome, request: &mut Request<B>) {
     if engine.settings.charge_handles {
         request.extensions_mut().insert(ChargeHandle::new(engine, outcome));

@@ -22,7 +22,10 @@ pub struct Stats {
     pub shadowed: u64,
 }
 
+/// On cache lines of their own, two since processors fetch lines in pairs: whoever counts must not take from the others what
+/// every request reads. It also keeps what all share apart from the count of who shares it.
 #[derive(Debug, Default)]
+#[repr(align(128))]
 pub(crate) struct Counters {
     pub(crate) allowed: AtomicU64,
     pub(crate) denied: AtomicU64,
@@ -48,6 +51,7 @@ impl Counters {
     }
 }
 
+#[inline]
 pub(crate) fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }

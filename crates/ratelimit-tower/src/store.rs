@@ -106,6 +106,7 @@ where
 
 /// What the fields need to know after `decision`; `peek` answers for a cost with nothing charged. Of a request that can
 /// never fit they say what is there, as if nothing had been asked.
+#[inline]
 pub(crate) fn view(rule: &Rule, rate: Rate, decision: Decision, peek: impl Fn(u64) -> Decision) -> View {
     let (remaining, reset_after) = numbers(&decision).or_else(|| numbers(&peek(0))).unwrap_or((0, Nanos::ZERO));
     let next_unit = next_unit(rule, rate, remaining, reset_after)
@@ -115,6 +116,7 @@ pub(crate) fn view(rule: &Rule, rate: Rate, decision: Decision, peek: impl Fn(u6
 }
 
 /// What remains, and the time until all is there again.
+#[inline]
 pub(crate) fn numbers(decision: &Decision) -> Option<(u64, Nanos)> {
     match decision {
         Decision::Allowed { remaining, reset_after, .. } | Decision::Denied { remaining, reset_after, .. } => {
@@ -126,6 +128,7 @@ pub(crate) fn numbers(decision: &Decision) -> Option<(u64, Nanos)> {
 
 /// The time until one unit more is there, where it follows from the time until all are: a window frees all at once,
 /// and a bucket at its rate. `None` where it depends on the client's history.
+#[inline]
 pub(crate) fn next_unit(rule: &Rule, rate: Rate, remaining: u64, reset_after: Nanos) -> Option<Nanos> {
     match rule {
         Rule::FixedWindow(_) => Some(reset_after),

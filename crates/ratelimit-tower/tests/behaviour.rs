@@ -13,11 +13,11 @@ use ratelimit_core::{Decision, Nanos};
 use ratelimit_store::{Backend, Clock, KeyedLimiter, ManualClock};
 use ratelimit_tower::headers::{Dialect, Reset};
 use ratelimit_tower::key::{
-    All, ApiKey, ClientIp, FirstOf, KeyExtractor, MatchedRoute, PeerAddr, Route, Secret, Shared, from_fn,
+    All, ApiKey, ClientIp, FirstOf, Head, KeyExtractor, MatchedRoute, PeerAddr, Route, Secret, Shared, from_fn,
 };
 use ratelimit_tower::{
-    ActualCost, BuildError, Builder, ChargeHandle, Limit, RateLimitLayer, ResponseBody, TokioTimer, WhenUnavailable,
-    grpc,
+    ActualCost, BuildError, Builder, ChargeHandle, Decided, Limit, RateLimitLayer, ResponseBody, TokioTimer,
+    WhenUnavailable, grpc,
 };
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 
@@ -537,6 +537,66 @@ async fn a_limit_applies_where_it_says() {
     *delete.method_mut() = http::Method::DELETE;
     assert_eq!(field(&ask(&layer, delete).await, "ratelimit-policy"), "");
     assert_eq!(layer.stats().exempt, 1);
+}
+
+/// What an answer tells: its status, its fields in their order, and its decision.
+fn told(answer: &Answer) -> String {
+    format!("{} {:?} {:?}", answer.status(), answer.headers(), answer.extensions().get::<Decided>())
+}
+
+/// A policy alone has a way of its own through the layer. One that has a condition has not, nor have those beside others.
+#[tokio::test]
+async fn a_policy_alone_answers_like_one_with_a_condition() {
+    let policies =
+        ["fixed-window:5/1m", "sliding-log:5/1m", "sliding-counter:5/1m", "token-bucket:5/1m", "leaky-bucket:5/1m"];
+    let cost = |head: &Head<'_>| head.uri.path().len() as u64 - 1;
+    for (policy, dialect) in policies.into_iter().flat_map(|policy| {
+        [Dialect::Draft11, Dialect::Draft12, Dialect::Draft07, Dialect::Draft06].map(|dialect| (policy, dialect))
+    }) {
+        let clock = ManualClock::new(Nanos::from_secs(86_400));
+        let layer = |limit: Limit| {
+            let layer = RateLimitLayer::builder().limit(limit).clock(clock.clone()).dialects([dialect]);
+            layer.wait(TokioTimer, Duration::ZERO).report_decisions(true).build().unwrap()
+        };
+        let by_peer = limit(policy).cost_by(cost);
+        let by_long_key = by_peer.clone().key(from_fn("tenant", |_| Some("x".repeat(300).into())));
+        for limit in [by_peer, by_long_key] {
+            let (alone, other) = (layer(limit.clone()), layer(limit.when(|_| true)));
+            for (step, units) in [0, 1, 2, 1, 3, 0, 6, 1, 1, 5].into_iter().cycle().take(40).enumerate() {
+                let request = || {
+                    let mut request = if step % 7 == 6 { Request::new(NoBody::new()) } else { request() };
+                    *request.uri_mut() = format!("/{}", "x".repeat(units)).parse().unwrap();
+                    request
+                };
+                let (one, two) = (ask(&alone, request()).await, ask(&other, request()).await);
+                assert_eq!(told(&one), told(&two), "{policy} at step {step}");
+                assert_eq!(body(one).await, body(two).await, "{policy} at step {step}");
+                clock.advance(Nanos::from_secs(5));
+            }
+            assert_eq!(alone.stats(), other.stats(), "{policy}");
+        }
+    }
+}
+
+/// Keys of every length are still known when a request's cost is corrected.
+#[tokio::test]
+async fn a_cost_is_corrected_under_keys_of_every_length() {
+    for len in [1, 28, 29, 61, 62, 63, 300] {
+        let key = from_fn("path", |head| Some(head.uri.path().to_owned().into()));
+        let layer = RateLimitLayer::builder().limit(limit("fixed-window:9/1m").key(key)).build().unwrap();
+        let answer = |units: u64| {
+            let mut request = request();
+            *request.uri_mut() = format!("/{}", "x".repeat(len)).parse().unwrap();
+            let charged = move |_| {
+                let mut response = pong();
+                response.extensions_mut().insert(ActualCost::of("burst", units));
+                response
+            };
+            ask_inner(&layer, request, charged)
+        };
+        assert_eq!(field(&answer(5).await, "ratelimit-remaining"), "4", "{len}");
+        assert_eq!(field(&answer(0).await, "ratelimit-remaining"), "4", "{len}");
+    }
 }
 
 #[tokio::test]

@@ -103,6 +103,7 @@ impl Engine {
 
     /// What must be corrected, if anything. A request that passed only because the layer is in shadow mode was charged
     /// nothing, as it would not have been served at all.
+    #[inline]
     pub(crate) fn settlement<B>(self: &Arc<Self>, outcome: &Outcome, response: &mut Response<B>) -> Option<Settlement> {
         let said = self.said(outcome.asks.as_slice(), response.extensions_mut());
         let was_charged = matches!(outcome.answer, Answer::Pass { .. });
@@ -114,7 +115,7 @@ impl Engine {
             return None;
         }
         let (engine, asks, levels) = (Arc::clone(self), outcome.asks.clone(), outcome.levels.clone());
-        Some(Settlement { engine, asks, levels, at: outcome.at, corrections })
+        Some(Settlement { engine, asks, levels, at: outcome.at(), corrections })
     }
 
     /// What the handler said of our policies. What it said of others stays, for the layers around this one.

@@ -9,10 +9,10 @@ use crate::headers::{Level, Partition};
 use crate::store::{Memory, numbers, view};
 
 impl Engine {
-    pub(super) fn decide_in_memory(&self, asks: Few<Ask>, partitions: Vec<Partition>) -> Outcome {
+    pub(super) fn decide_in_memory(&self, asks: Few<Ask>, partitions: Box<[Partition]>) -> Outcome {
         let now = self.clock.now();
         let levels: Few<Level> = match &asks {
-            Few::One(ask) if !self.is_queue(ask) => {
+            Few::One(ask) if !self.is_queue(ask.policy) => {
                 let decision = self.memory(ask).check(ask.key.as_bytes(), now, ask.cost);
                 Few::One(self.level(ask, decision, now))
             }
@@ -20,7 +20,7 @@ impl Engine {
             _ => self.all_or_nothing(asks.as_slice(), now),
         };
         let answer = answer(levels.as_slice().iter().map(|level| level.decision));
-        Outcome { asks, levels, partitions, answer, at: Some(now), begun: now }
+        Outcome { asks, levels, partitions, answer, begun: now, is_local: true }
     }
 
     fn all_or_nothing(&self, asks: &[Ask], now: Nanos) -> Few<Level> {
@@ -53,6 +53,7 @@ impl Engine {
         self.level(ask, if decision.is_allowed() { idle() } else { decision }, now)
     }
 
+    #[inline]
     pub(super) fn level(&self, ask: &Ask, decision: Decision, now: Nanos) -> Level {
         let (rule, rate) = (&self.rules[ask.policy], self.stated[ask.policy].rate);
         let view = view(rule, rate, decision, |cost| self.memory(ask).peek(ask.key.as_bytes(), now, cost));
@@ -71,7 +72,7 @@ impl Engine {
     pub(crate) fn give_back(&self, outcome: &Outcome) {
         for (ask, level) in outcome.asks.as_slice().iter().zip(outcome.levels.as_slice()) {
             if let Kept::Memory(memory) = &self.kept[ask.policy] {
-                self.refund_memory(&**memory, ask, ask.cost, outcome.at.map(|at| (at, level.decision)));
+                self.refund_memory(&**memory, ask, ask.cost, outcome.at().map(|at| (at, level.decision)));
             }
         }
     }
@@ -79,7 +80,7 @@ impl Engine {
     /// Gives back units of what was decided at a time. A place in a queue is given back only if it is the last one: the
     /// core takes the last one away, and whoever came next would have the turn of somebody who waits.
     pub(super) fn refund_memory(&self, memory: &dyn Memory, ask: &Ask, units: u64, decided: Option<(Nanos, Decision)>) {
-        if !self.is_queue(ask) {
+        if !self.is_queue(ask.policy) {
             return memory.refund(ask.key.as_bytes(), units);
         }
         let _locked = self.stripes.lock(std::slice::from_ref(ask));
@@ -88,8 +89,9 @@ impl Engine {
         }
     }
 
-    pub(super) fn is_queue(&self, ask: &Ask) -> bool {
-        matches!(self.rules[ask.policy], Rule::LeakyBucket(_))
+    #[inline]
+    pub(super) fn is_queue(&self, policy: usize) -> bool {
+        matches!(self.rules[policy], Rule::LeakyBucket(_))
     }
 
     /// Whether nobody has joined the queue since: its end is where the decision made it.
@@ -102,7 +104,7 @@ impl Engine {
     /// Decides one policy, and joins no queue whose turn comes too late.
     pub(super) fn check_memory(&self, memory: &dyn Memory, ask: &Ask, now: Nanos) -> Decision {
         let key = ask.key.as_bytes();
-        if !self.is_queue(ask) {
+        if !self.is_queue(ask.policy) {
             return memory.check(key, now, ask.cost);
         }
         let _locked = self.stripes.lock(std::slice::from_ref(ask));

@@ -1,5 +1,6 @@
 //! The decision about one request: who asks for what, and what all policies say together.
 
+mod alone;
 mod charge;
 mod memory;
 mod respond;
@@ -65,23 +66,29 @@ impl Engine {
             count(&self.counters.exempt);
             return Begin::Exempt;
         }
+        if let Some((limit, memory)) = self.alone() {
+            return self.begin_alone(limit, memory, head);
+        }
         let asks = match self.asks(head) {
             Ok(asks) => asks,
-            Err(error) => {
-                count(&self.counters.unidentified);
-                return if self.settings.shadow { Begin::Exempt } else { Begin::Unidentified(error) };
-            }
+            Err(error) => return self.unidentified(error),
         };
         if asks.as_slice().is_empty() {
             count(&self.counters.exempt);
             return Begin::Exempt;
         }
-        let partitions = if self.settings.partition_key { self.partitions(head) } else { Vec::new() };
+        let partitions = if self.settings.partition_key { self.partitions(head) } else { Box::default() };
         if self.all_in_memory {
             return Begin::Decided(self.decide_in_memory(asks, partitions));
         }
         let engine = Arc::clone(self);
         Begin::Pending(Box::pin(async move { engine.decide_shared(asks, partitions).await }))
+    }
+
+    #[cold]
+    fn unidentified(&self, error: KeyError) -> Begin {
+        count(&self.counters.unidentified);
+        if self.settings.shadow { Begin::Exempt } else { Begin::Unidentified(error) }
     }
 
     fn is_exempt(&self, head: &Head<'_>, has_body: bool) -> bool {
@@ -94,16 +101,13 @@ impl Engine {
         let ask = |(policy, limit): (usize, &Limit)| {
             let mut key = ClientKey::new(&self.secret);
             limit.key.extract(head, &mut key)?;
-            Ok(Ask { policy, cost: limit.cost_of(head), key: key.encoded() })
+            Ok(Ask { policy, cost: limit.cost_of(head), key: key.stored() })
         };
-        match &*self.limits {
-            [only] if only.applies_to(head) => Ok(Few::One(ask((0, only))?)),
-            several => several.iter().enumerate().filter(|(_, limit)| limit.applies_to(head)).map(ask).collect(),
-        }
+        self.limits.iter().enumerate().filter(|(_, limit)| limit.applies_to(head)).map(ask).collect()
     }
 
     /// What `pk` shows of each policy that applies. All keys have been had already.
-    fn partitions(&self, head: &Head<'_>) -> Vec<Partition> {
+    fn partitions(&self, head: &Head<'_>) -> Box<[Partition]> {
         let applying = self.limits.iter().filter(|limit| limit.applies_to(head));
         applying
             .map(|limit| {
@@ -149,6 +153,7 @@ impl Engine {
 
 /// The answers of all policies as one: refused for ever, by the smallest capacity; refused for now, until the latest
 /// time; or passed, after the longest delay.
+#[inline]
 fn answer(decisions: impl Iterator<Item = Decision>) -> Answer {
     decisions.fold(Answer::Pass { delay: Nanos::ZERO }, |answer, decision| match (answer, decision) {
         (Answer::Never { capacity: known }, Decision::Never { capacity }) => {

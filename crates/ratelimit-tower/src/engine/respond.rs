@@ -25,10 +25,12 @@ fn means_retry(status: StatusCode) -> bool {
 
 impl Engine {
     /// The answer that holds: in shadow mode everything passes at once.
+    #[inline]
     pub(crate) fn enforced(&self, outcome: &Outcome) -> Answer {
         if self.settings.shadow { Answer::Pass { delay: Nanos::ZERO } } else { outcome.answer }
     }
 
+    #[inline]
     pub(crate) fn count_outcome(&self, outcome: &Outcome) {
         let counters = &self.counters;
         match outcome.answer {
@@ -43,6 +45,7 @@ impl Engine {
     }
 
     /// Adds to a response of the service what is left.
+    #[inline]
     pub(crate) fn describe<B>(&self, response: &mut Response<B>, outcome: &Outcome, levels: &[Level]) {
         self.report(outcome, response);
         let silent = self.settings.shadow || (response.status().is_redirection() && !self.settings.on_redirects);
@@ -52,6 +55,7 @@ impl Engine {
     }
 
     /// Tells outer layers what was decided.
+    #[inline]
     fn report<B>(&self, outcome: &Outcome, response: &mut Response<B>) {
         if self.settings.report_decisions {
             let decision_of = |level: &Level| PolicyDecision {
@@ -60,7 +64,7 @@ impl Engine {
                 decision: level.decision,
             };
             let policies = outcome.levels.as_slice().iter().map(decision_of).collect();
-            response.extensions_mut().insert(Decided { at: outcome.at, policies });
+            response.extensions_mut().insert(Decided { at: outcome.at(), policies });
         }
     }
 
@@ -102,8 +106,15 @@ impl Engine {
     }
 
     /// Lets pages of other origins read the fields. A cache must not serve them the answer to others, which lacks this.
+    #[inline]
     pub(crate) fn expose(&self, has_origin: bool, headers: &mut HeaderMap) {
-        if self.settings.expose && !varies_by_origin(headers) {
+        if self.settings.expose {
+            self.expose_fields(has_origin, headers);
+        }
+    }
+
+    fn expose_fields(&self, has_origin: bool, headers: &mut HeaderMap) {
+        if !varies_by_origin(headers) {
             headers.append(VARY, HeaderValue::from(ORIGIN));
         }
         if !has_origin {

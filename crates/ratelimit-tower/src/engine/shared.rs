@@ -13,7 +13,7 @@ impl Engine {
     pub(super) async fn decide_shared(
         &self,
         asks: Few<Ask>,
-        partitions: Vec<Partition>,
+        partitions: Box<[Partition]>,
     ) -> Result<Outcome, Unavailable> {
         let begun = self.clock.now();
         // Each with the time on this server's clock, which is that of the policies in memory.
@@ -37,7 +37,7 @@ impl Engine {
             levels.push(self.level_of(ask, *decision).await);
         }
         let answer = answer(decisions.into_iter());
-        Ok(Outcome { asks, levels: levels.into_iter().collect(), partitions, answer, at: None, begun })
+        Ok(Outcome { asks, levels: levels.into_iter().collect(), partitions, answer, begun, is_local: false })
     }
 
     /// The order in which policies are asked: memory first, as what it refuses is no load for the backend; but queues
@@ -45,7 +45,7 @@ impl Engine {
     fn order(&self, asks: &[Ask]) -> Vec<usize> {
         let mut places: Vec<usize> = (0..asks.len()).collect();
         let is_shared = |ask: &Ask| matches!(self.kept[ask.policy], Kept::Shared(_));
-        places.sort_by_key(|place| (self.is_queue(&asks[*place]), is_shared(&asks[*place])));
+        places.sort_by_key(|place| (self.is_queue(asks[*place].policy), is_shared(&asks[*place])));
         places
     }
 
@@ -55,7 +55,7 @@ impl Engine {
         &self,
         asks: Few<Ask>,
         decisions: &[Option<(Decision, Nanos)>],
-        partitions: Vec<Partition>,
+        partitions: Box<[Partition]>,
         begun: Nanos,
     ) -> Outcome {
         let (mut levels, mut shown) = (Vec::with_capacity(decisions.len()), Vec::with_capacity(partitions.len()));
@@ -66,7 +66,7 @@ impl Engine {
             }
         }
         let answer = answer(levels.iter().map(|level: &Level| level.decision));
-        Outcome { asks, levels: levels.into_iter().collect(), partitions: shown, answer, at: None, begun }
+        Outcome { asks, levels: levels.into_iter().collect(), partitions: shown.into(), answer, begun, is_local: false }
     }
 
     /// The level of a policy in a request that some policy refused.

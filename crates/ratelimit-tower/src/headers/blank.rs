@@ -30,12 +30,13 @@ impl Blank {
 
     /// Puts the fields into an answer that it takes.
     pub(super) fn put(&self, answer: &mut HeaderMap, fill: impl FnOnce(&mut Slots<'_>)) {
-        let mut fields = self.fields.clone();
-        fill(&mut Slots { values: fields.values_mut() });
-        let theirs = mem::replace(answer, fields);
-        if !theirs.is_empty() {
-            answer.extend(theirs);
+        if answer.is_empty() {
+            answer.clone_from(&self.fields);
+            return fill(&mut Slots { values: answer.values_mut() });
         }
+        let theirs = mem::replace(answer, self.fields.clone());
+        fill(&mut Slots { values: answer.values_mut() });
+        answer.extend(theirs);
     }
 }
 

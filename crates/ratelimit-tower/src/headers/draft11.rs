@@ -18,7 +18,7 @@ pub(super) struct Draft11 {
 
 impl Draft11 {
     pub(super) fn new(policies: &[Stated]) -> Draft11 {
-        Draft11 { policy: policy_field(policies.iter().map(|policy| (policy, None))) }
+        Draft11 { policy: policy_field(policies.iter().map(|policy| (policy, None))).into_fixed_value() }
     }
 
     pub(super) fn write(&self, report: &Report<'_>, headers: &mut HeaderMap) {
@@ -48,12 +48,12 @@ pub(super) fn write_policy(fixed: &HeaderValue, report: &Report<'_>, headers: &m
     let policy = if report.is_plain() {
         fixed.clone()
     } else {
-        policy_field(report.rows().map(|(policy, _, partition)| (policy, partition)))
+        policy_field(report.rows().map(|(policy, _, partition)| (policy, partition))).into_value()
     };
     headers.append(RATELIMIT_POLICY, policy);
 }
 
-pub(super) fn policy_field<'a>(policies: impl Iterator<Item = (&'a Stated, Option<&'a Partition>)>) -> HeaderValue {
+pub(super) fn policy_field<'a>(policies: impl Iterator<Item = (&'a Stated, Option<&'a Partition>)>) -> Text {
     let mut field = Text::new();
     for (policy, partition) in policies {
         next(&mut field, policy);
@@ -67,10 +67,11 @@ pub(super) fn policy_field<'a>(policies: impl Iterator<Item = (&'a Stated, Optio
         push_parameter(&mut field, ";w=", policy.seconds);
         push_key(&mut field, partition);
     }
-    field.into_value()
+    field
 }
 
 /// Starts the next member of a list.
+#[inline]
 pub(super) fn next(field: &mut Text, policy: &Stated) {
     if !field.is_empty() {
         field.push(", ");
@@ -78,11 +79,13 @@ pub(super) fn next(field: &mut Text, policy: &Stated) {
     field.push(&policy.quoted);
 }
 
+#[inline]
 pub(super) fn push_parameter(field: &mut Text, name: &str, number: u64) {
     field.push(name);
     field.push_number(number);
 }
 
+#[inline]
 pub(super) fn push_key(field: &mut Text, partition: Option<&Partition>) {
     if let Some(partition) = partition {
         let mut key = String::new();

@@ -20,7 +20,7 @@ pub(super) struct Draft12 {
 
 impl Draft12 {
     pub(super) fn new(policies: &[Stated]) -> Draft12 {
-        Draft12 { policy: policy_field(policies.iter().map(|policy| (policy, None))) }
+        Draft12 { policy: policy_field(policies.iter().map(|policy| (policy, None))).into_fixed_value() }
     }
 
     pub(super) fn write(&self, report: &Report<'_>, headers: &mut HeaderMap) {

@@ -16,7 +16,7 @@ pub(super) struct Draft06 {
 
 impl Draft06 {
     pub(super) fn new(policies: &[Stated]) -> Draft06 {
-        Draft06 { policy: policy_field(policies.iter()), triple: Triple::new(policies) }
+        Draft06 { policy: policy_field(policies.iter()).into_fixed_value(), triple: Triple::new(policies) }
     }
 
     pub(super) fn write(&self, report: &Report<'_>, headers: &mut HeaderMap) {
@@ -38,7 +38,7 @@ pub(super) struct Draft07 {
 
 impl Draft07 {
     pub(super) fn new(policies: &[Stated]) -> Draft07 {
-        Draft07 { policy: policy_field(policies.iter()) }
+        Draft07 { policy: policy_field(policies.iter()).into_fixed_value() }
     }
 
     pub(super) fn write(&self, report: &Report<'_>, headers: &mut HeaderMap) {
@@ -82,11 +82,12 @@ fn remaining_of(headers: &HeaderMap) -> Option<u64> {
 
 fn write_policy(fixed: &HeaderValue, report: &Report<'_>, headers: &mut HeaderMap) {
     let all_apply = report.levels.len() == report.policies.len();
-    let policy = if all_apply { fixed.clone() } else { policy_field(report.rows().map(|(policy, _, _)| policy)) };
+    let policy =
+        if all_apply { fixed.clone() } else { policy_field(report.rows().map(|(policy, _, _)| policy)).into_value() };
     headers.append(RATELIMIT_POLICY, policy);
 }
 
-fn policy_field<'a>(policies: impl Iterator<Item = &'a Stated>) -> HeaderValue {
+fn policy_field<'a>(policies: impl Iterator<Item = &'a Stated>) -> Text {
     let mut field = Text::new();
     for policy in policies {
         if !field.is_empty() {
@@ -96,5 +97,5 @@ fn policy_field<'a>(policies: impl Iterator<Item = &'a Stated>) -> HeaderValue {
         field.push(";w=");
         field.push_number(policy.seconds);
     }
-    field.into_value()
+    field
 }

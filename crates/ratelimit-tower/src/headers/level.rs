@@ -39,6 +39,7 @@ pub(crate) struct Level {
 }
 
 impl Level {
+    #[inline]
     pub(crate) fn new(policy: usize, rate: Rate, cost: u64, view: &View) -> Level {
         let Decision::Denied { retry_after, .. } = view.decision else {
             let time = view.next_unit.max(rate.time_up(view.remaining));
@@ -50,6 +51,7 @@ impl Level {
     }
 
     /// Whole seconds, rounded up; where the policy refused, those of `Retry-After`.
+    #[inline]
     pub(crate) fn seconds(&self) -> u64 {
         match self.decision {
             Decision::Denied { retry_after, .. } => retry_seconds(retry_after),
@@ -69,7 +71,11 @@ pub(crate) fn retry_seconds(retry_after: Nanos) -> u64 {
 
 /// The policy that is described where only one can be: after a refusal the one that refused (for ever, or the longest),
 /// otherwise the one with the least available (of those the one with the longest time).
+#[inline]
 pub(crate) fn described(levels: &[Level]) -> usize {
+    if levels.len() <= 1 {
+        return 0;
+    }
     let rank = |level: &Level| match level.decision {
         Decision::Never { capacity } => (0, capacity, u64::MAX - level.time.get()),
         Decision::Denied { retry_after, .. } => (1, u64::MAX - retry_after.get(), 0),

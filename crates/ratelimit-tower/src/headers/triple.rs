@@ -9,7 +9,7 @@
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::blank::Slots;
-use super::values::number;
+use super::values::{fixed_number, number};
 use super::{Report, Stated, put_remaining};
 
 pub(super) const LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
@@ -49,7 +49,7 @@ pub(super) struct Limits(Vec<HeaderValue>);
 
 impl Limits {
     pub(super) fn new(policies: &[Stated]) -> Limits {
-        Limits(policies.iter().map(|policy| number(policy.quota)).collect())
+        Limits(policies.iter().map(|policy| fixed_number(policy.quota)).collect())
     }
 
     pub(super) fn of(&self, policy: usize) -> HeaderValue {

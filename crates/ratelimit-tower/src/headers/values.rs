@@ -1,11 +1,48 @@
 //! Field values, made with as few allocations as can be: they are a good part of what a layer costs.
 
-use bytes::Bytes;
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
 use http::header::HeaderValue;
 
 /// A value made of printable ASCII, as all of ours are.
-fn value_of(text: Bytes) -> HeaderValue {
-    HeaderValue::from_maybe_shared(text).unwrap_or_else(|_| HeaderValue::from_static(""))
+fn value_of(text: &[u8]) -> HeaderValue {
+    HeaderValue::from_bytes(text).unwrap_or(HeaderValue::from_static(""))
+}
+
+/// Texts that are in every answer, kept for as long as the process runs: a copy of one counts no references, which would
+/// be two steps that all processors wait for. They come from the configuration, so that there are few.
+static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+
+/// No more are kept than so many, whoever makes layers without end.
+const MOST_KEPT: usize = 256;
+
+/// Nor longer ones, in bytes.
+const LONGEST_KEPT: usize = 256;
+
+/// The text as it is kept, unless there are too many or it is too long.
+fn kept(text: &str) -> Option<&'static str> {
+    // A panic under the lock leaves a set as good as any.
+    let mut all = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = all.get(text) {
+        return Some(known);
+    }
+    if all.len() >= MOST_KEPT || text.len() > LONGEST_KEPT {
+        return None;
+    }
+    let text: &'static str = Box::leak(text.into());
+    all.insert(text);
+    Some(text)
+}
+
+/// A value for every answer of a layer.
+fn fixed_value_of(text: &[u8]) -> HeaderValue {
+    let value = value_of(text);
+    // What is no text of visible ASCII makes `from_static` panic.
+    match value.to_str().ok().and_then(kept) {
+        Some(kept) => HeaderValue::from_static(kept),
+        None => value,
+    }
 }
 
 /// Text that becomes a value: in place, until it is longer than nearly all are.
@@ -25,7 +62,7 @@ impl Text {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len == 0 && self.apart.is_empty()
     }
 
     #[inline]
@@ -34,10 +71,11 @@ impl Text {
     }
 
     /// Adds `number` in decimal.
+    #[inline]
     pub(super) fn push_number(&mut self, number: u64) {
-        match written(number) {
-            Some(digits) => self.push_bytes(digits),
-            None => self.push_bytes(Digits::of(number).as_bytes()),
+        match self.place[self.len..].first_chunk_mut::<LONGEST_NUMBER>() {
+            Some(free) if self.apart.is_empty() => self.len += write_decimal(free, number),
+            _ => self.push_apart(number.to_string().as_bytes()),
         }
     }
 
@@ -61,82 +99,131 @@ impl Text {
         self.apart.extend_from_slice(bytes);
     }
 
+    fn as_bytes(&self) -> &[u8] {
+        if self.apart.is_empty() { &self.place[..self.len] } else { &self.apart }
+    }
+
     pub(super) fn into_value(self) -> HeaderValue {
-        let text = if self.apart.is_empty() { &self.place[..self.len] } else { &self.apart };
-        value_of(Bytes::copy_from_slice(text))
+        value_of(self.as_bytes())
+    }
+
+    /// A value that is made once, and copied into every answer of a layer.
+    pub(super) fn into_fixed_value(self) -> HeaderValue {
+        fixed_value_of(self.as_bytes())
     }
 }
 
 /// A number as a value. Small ones cost nothing.
 pub(super) fn number(number: u64) -> HeaderValue {
-    match written(number) {
-        Some(digits) => value_of(Bytes::from_static(digits)),
-        None => value_of(Bytes::copy_from_slice(Digits::of(number).as_bytes())),
+    if let Some(digits) = written(number) {
+        return HeaderValue::from_static(digits);
     }
+    let mut digits = [0; LONGEST_NUMBER];
+    let len = write_decimal(&mut digits, number);
+    value_of(&digits[..len])
+}
+
+/// A number that is in every answer of a layer.
+pub(super) fn fixed_number(number: u64) -> HeaderValue {
+    fixed_value_of(number.to_string().as_bytes())
 }
 
 /// Numbers below this are written beforehand: seconds in an hour are.
 const WRITTEN: u64 = 10_000;
 
-/// `0000` to `9999`.
-static DIGITS: [[u8; 4]; WRITTEN as usize] = four_digits();
+/// `0000` to `9999`, one after the other.
+static DIGITS: &str = match std::str::from_utf8(&FOUR_DIGITS) {
+    Ok(digits) => digits,
+    Err(_) => panic!("digits are ASCII"),
+};
+
+static FOUR_DIGITS: [u8; 4 * WRITTEN as usize] = four_digits();
 
 #[expect(clippy::large_stack_arrays, reason = "on no stack: it is computed when the crate is compiled")]
-const fn four_digits() -> [[u8; 4]; WRITTEN as usize] {
-    let mut all = [[0; 4]; WRITTEN as usize];
-    let mut n = 0;
-    while n < all.len() {
-        // Each is a digit.
-        all[n] = [digit(n / 1000), digit(n / 100), digit(n / 10), digit(n)];
-        n += 1;
+const fn four_digits() -> [u8; 4 * WRITTEN as usize] {
+    let mut all = [0; 4 * WRITTEN as usize];
+    let mut at = 0;
+    while at < all.len() {
+        let shifted = [at / 4000, at / 400, at / 40, at / 4][at % 4];
+        // A digit.
+        all[at] = b'0' + (shifted % 10) as u8;
+        at += 1;
     }
     all
 }
 
-/// The last digit of `n`.
-const fn digit(n: usize) -> u8 {
-    b'0' + (n % 10) as u8
-}
-
 /// The decimal digits of a small number, if it is one.
-fn written(number: u64) -> Option<&'static [u8]> {
-    let digits = DIGITS.get(usize::try_from(number).ok()?)?;
-    Some(&digits[leading_zeros(number)..])
-}
-
-/// Of a number written with four digits.
-fn leading_zeros(number: u64) -> usize {
-    usize::from(number < 10) + usize::from(number < 100) + usize::from(number < 1000)
-}
-
-/// The decimal digits of a number.
-struct Digits {
-    digits: [u8; 20],
-    start: usize,
-}
-
-impl Digits {
-    /// Four at a time.
-    fn of(number: u64) -> Digits {
-        let (mut digits, mut start, mut rest) = ([b'0'; 20], 20, number);
-        while rest >= WRITTEN {
-            start -= 4;
-            // A remainder of 10 000 is an index of the table.
-            digits[start..start + 4].copy_from_slice(&DIGITS[(rest % WRITTEN) as usize]);
-            rest /= WRITTEN;
-        }
-        digits[start - 4..start].copy_from_slice(&DIGITS[rest as usize]);
-        Digits { digits, start: start - 4 + leading_zeros(rest) }
+fn written(number: u64) -> Option<&'static str> {
+    if number >= WRITTEN {
+        return None;
     }
+    let end = 4 * (number as usize + 1);
+    let digits = 1 + usize::from(number >= 10) + usize::from(number >= 100) + usize::from(number >= 1000);
+    DIGITS.get(end - digits..end)
+}
 
-    fn as_bytes(&self) -> &[u8] {
-        &self.digits[self.start..]
+/// Digits of 2^64 - 1.
+const LONGEST_NUMBER: usize = 20;
+
+/// Writes `number` in decimal, and says how many digits that were. What stands behind them is of no meaning.
+///
+/// Eight digits at a time, each a copy of fixed length: a copy of a length that is not known when this is compiled is a
+/// call, and costs as much as all of this.
+#[inline]
+fn write_decimal(place: &mut [u8; LONGEST_NUMBER], number: u64) -> usize {
+    let (before, last) = (number / EIGHT, number % EIGHT);
+    if before == 0 {
+        return put_first(place, last);
     }
+    let mut len = put_first(place, if before < EIGHT { before } else { before / EIGHT });
+    if before >= EIGHT {
+        len = put_eight(place, len, eight_digits(before % EIGHT));
+    }
+    put_eight(place, len, eight_digits(last))
+}
+
+/// Numbers below this have at most eight digits.
+const EIGHT: u64 = 100_000_000;
+
+/// The digits of a number below [`EIGHT`] without zeros in front.
+#[inline]
+fn put_first(place: &mut [u8; LONGEST_NUMBER], number: u64) -> usize {
+    let digits = eight_digits(number);
+    // The last digit stays, also if it is a zero.
+    let zeros = (digits.trailing_zeros() / 8).min(7) as usize;
+    put_eight(place, 0, digits >> (8 * zeros)) - zeros
+}
+
+/// The end of eight digits that begin at `at`: at most 4, the most that 2^64 leaves before two times eight, and eight.
+#[inline]
+fn put_eight(place: &mut [u8; LONGEST_NUMBER], at: usize, digits: u64) -> usize {
+    place[at..at + 8].copy_from_slice(&(digits + u64::from_le_bytes(*b"00000000")).to_le_bytes());
+    at + 8
+}
+
+/// The digits of a number below [`EIGHT`], the first in the lowest byte: halves of four digits, quarters of two, bytes of
+/// one. Each step divides all parts at once, by a product and a shift that are exact for parts so small.
+#[inline]
+fn eight_digits(number: u64) -> u64 {
+    let fours = (number / 10_000) | ((number % 10_000) << 32);
+    // 10 486 / 2^20 is a hundredth, and 103 / 2^10 a tenth, with an error too small to matter below 10 000 and 100.
+    let hundreds = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
+    let twos = hundreds | ((fours - 100 * hundreds) << 16);
+    let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
+    tens | ((twos - 10 * tens) << 8)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn eight_digits_are_those_of_the_number() {
+        for number in (0..10_000).flat_map(|n| [n, n * 10_000, n * 10_000 + n, 99_999_999 - n]) {
+            let digits = eight_digits(number).to_le_bytes().map(|digit| (b'0' + digit) as char);
+            assert_eq!(String::from_iter(digits), format!("{number:08}"));
+        }
+    }
 
     #[test]
     fn numbers_of_every_length() {
@@ -162,5 +249,31 @@ mod tests {
             assert_eq!(text.is_empty(), pieces == 0);
             assert_eq!(text.into_value(), expected);
         }
+    }
+
+    #[test]
+    fn fixed_values_are_kept_up_to_a_limit_and_right_beyond() {
+        let fixed = |text: &str| {
+            let mut field = Text::new();
+            field.push(text);
+            field.into_fixed_value()
+        };
+        let longest = "x".repeat(LONGEST_KEPT);
+        for text in [&longest, &format!("{longest}x"), "a\u{e9}", ""] {
+            assert_eq!(fixed(text).as_bytes(), text.as_bytes());
+        }
+        assert!(kept(&longest).is_some() && kept(&format!("{longest}x")).is_none());
+        for number in 0..2 * MOST_KEPT as u64 {
+            assert_eq!(fixed_number(number), number.to_string());
+        }
+        assert_eq!(KEPT.lock().unwrap().len(), MOST_KEPT);
+        assert_eq!(kept(&longest), Some(longest.as_str()));
+    }
+
+    #[test]
+    fn a_text_that_begins_too_long_is_not_empty() {
+        let mut text = Text::new();
+        text.push(&"x".repeat(Text::IN_PLACE + 1));
+        assert!(!text.is_empty());
     }
 }

@@ -7,6 +7,7 @@ use std::net::IpAddr;
 
 use siphasher::sip128::{Hasher128, SipHasher24};
 
+use super::StoredKey;
 use crate::headers::Partition;
 
 /// The key of a keyed hash (SipHash-2-4 with 128 bits out). Credentials are stored, and clients named in `pk`, only
@@ -109,8 +110,14 @@ impl<'r> ClientKey<'r> {
 
     /// Bytes for the store: at most [`Encoded::CAPACITY`], whatever a client sends.
     #[inline]
-    pub(crate) fn encoded(&self) -> Encoded {
-        self.encoded
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        self.encoded.as_bytes()
+    }
+
+    /// The same, to be kept.
+    #[inline]
+    pub(crate) fn stored(&self) -> StoredKey {
+        StoredKey::of(&self.encoded.bytes, self.encoded.len)
     }
 
     /// What `pk` shows: text as it is, anything else under a keyed hash. In the order of the sorted dimensions.
@@ -136,7 +143,7 @@ fn shown(value: &Value<'_>, secret: &Secret) -> Vec<u8> {
 
 /// A key as the store sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Encoded {
+struct Encoded {
     bytes: [u8; Encoded::CAPACITY],
     len: usize,
 }
@@ -148,13 +155,13 @@ impl Default for Encoded {
 }
 
 impl Encoded {
-    pub(crate) const CAPACITY: usize = 64;
+    const CAPACITY: usize = 64;
 
     /// What a part takes beside its bytes: a tag and a length, which keep `a:b` + `c` and `a` + `b:c` apart.
     const FRAME: usize = 2;
 
     #[inline]
-    pub(crate) fn as_bytes(&self) -> &[u8] {
+    fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 
@@ -193,7 +200,7 @@ mod tests {
         for part in parts {
             key.push_text("part", *part);
         }
-        key.encoded()
+        key.encoded
     }
 
     #[test]
@@ -225,8 +232,8 @@ mod tests {
         credential.push_credential("key", b"abcd");
         let mut address = ClientKey::new(&SECRET);
         address.push_address("client", "97.98.99.100".parse().unwrap());
-        assert_ne!(credential.encoded(), encoded(&["abcd"]));
-        assert_ne!(address.encoded(), encoded(&["abcd"]));
+        assert_ne!(credential.encoded, encoded(&["abcd"]));
+        assert_ne!(address.encoded, encoded(&["abcd"]));
     }
 
     #[test]
@@ -237,10 +244,10 @@ mod tests {
             key
         };
         let key_of_ours = key(&SECRET);
-        for bytes in [key_of_ours.encoded().as_bytes(), &key_of_ours.partition().key] {
+        for bytes in [key_of_ours.encoded.as_bytes(), &key_of_ours.partition().key] {
             assert!(!bytes.windows(6).any(|window| window == b"secret"));
         }
-        assert_ne!(key_of_ours.encoded(), key(&Secret::new([8; 16])).encoded());
+        assert_ne!(key_of_ours.encoded, key(&Secret::new([8; 16])).encoded);
     }
 
     #[test]

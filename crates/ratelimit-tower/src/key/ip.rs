@@ -73,6 +73,7 @@ impl ClientIp {
     }
 
     /// The client of this request, before it is cut to a prefix.
+    #[inline]
     pub fn address(&self, head: &Head<'_>) -> Result<IpAddr, KeyError> {
         let peer = peer_of(head.extensions).ok_or(KeyError::NoPeer)?.ip().to_canonical();
         let seen = self.proxies.as_ref().and_then(|proxies| proxies.client(peer, head.headers));
@@ -157,6 +158,7 @@ fn rightmost_untrusted(
     leftmost
 }
 
+#[inline]
 fn peer_of(extensions: &Extensions) -> Option<SocketAddr> {
     #[cfg(feature = "axum")]
     if let Some(info) = extensions.get::<axum::extract::ConnectInfo<SocketAddr>>() {
@@ -168,6 +170,7 @@ fn peer_of(extensions: &Extensions) -> Option<SocketAddr> {
 /// The first 96 bits of `64:ff9b::/96`.
 const NAT64: u128 = 0x0064_ff9b << 64;
 
+#[inline]
 fn cut(address: IpAddr, prefix: u8) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,

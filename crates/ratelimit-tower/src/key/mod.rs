@@ -17,6 +17,7 @@ mod combined;
 mod forwarded;
 mod ip;
 mod route;
+mod stored;
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,11 +25,11 @@ use std::sync::Arc;
 use http::{Extensions, HeaderMap, Method, Request, Uri};
 
 pub use api_key::ApiKey;
-pub(crate) use client_key::Encoded;
 pub use client_key::{ClientKey, Secret};
 pub use combined::{All, FirstOf, FromFn, Shared, from_fn};
 pub use ip::{Cidr, CidrError, ClientIp, PeerAddr};
 pub use route::{MatchedRoute, Route};
+pub(crate) use stored::StoredKey;
 
 /// The part of a request that keys, costs and rules may look at: everything but the body.
 #[derive(Debug, Clone, Copy)]
