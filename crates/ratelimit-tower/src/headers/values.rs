@@ -73,10 +73,7 @@ impl Text {
     /// Adds `number` in decimal.
     #[inline]
     pub(super) fn push_number(&mut self, number: u64) {
-        match self.place[self.len..].first_chunk_mut::<LONGEST_NUMBER>() {
-            Some(free) if self.apart.is_empty() => self.len += write_decimal(free, number),
-            _ => self.push_apart(number.to_string().as_bytes()),
-        }
+        self.push_bytes(itoa::Buffer::new().format(number).as_bytes());
     }
 
     #[inline]
@@ -118,9 +115,7 @@ pub(super) fn number(number: u64) -> HeaderValue {
     if let Some(digits) = written(number) {
         return HeaderValue::from_static(digits);
     }
-    let mut digits = [0; LONGEST_NUMBER];
-    let len = write_decimal(&mut digits, number);
-    value_of(&digits[..len])
+    value_of(itoa::Buffer::new().format(number).as_bytes())
 }
 
 /// A number that is in every answer of a layer.
@@ -162,68 +157,9 @@ fn written(number: u64) -> Option<&'static str> {
     DIGITS.get(end - digits..end)
 }
 
-/// Digits of 2^64 - 1.
-const LONGEST_NUMBER: usize = 20;
-
-/// Writes `number` in decimal, and says how many digits that were. What stands behind them is of no meaning.
-///
-/// Eight digits at a time, each a copy of fixed length: a copy of a length that is not known when this is compiled is a
-/// call, and costs as much as all of this.
-#[inline]
-fn write_decimal(place: &mut [u8; LONGEST_NUMBER], number: u64) -> usize {
-    let (before, last) = (number / EIGHT, number % EIGHT);
-    if before == 0 {
-        return put_first(place, last);
-    }
-    let mut len = put_first(place, if before < EIGHT { before } else { before / EIGHT });
-    if before >= EIGHT {
-        len = put_eight(place, len, eight_digits(before % EIGHT));
-    }
-    put_eight(place, len, eight_digits(last))
-}
-
-/// Numbers below this have at most eight digits.
-const EIGHT: u64 = 100_000_000;
-
-/// The digits of a number below [`EIGHT`] without zeros in front.
-#[inline]
-fn put_first(place: &mut [u8; LONGEST_NUMBER], number: u64) -> usize {
-    let digits = eight_digits(number);
-    // The last digit stays, also if it is a zero.
-    let zeros = (digits.trailing_zeros() / 8).min(7) as usize;
-    put_eight(place, 0, digits >> (8 * zeros)) - zeros
-}
-
-/// The end of eight digits that begin at `at`: at most 4, the most that 2^64 leaves before two times eight, and eight.
-#[inline]
-fn put_eight(place: &mut [u8; LONGEST_NUMBER], at: usize, digits: u64) -> usize {
-    place[at..at + 8].copy_from_slice(&(digits + u64::from_le_bytes(*b"00000000")).to_le_bytes());
-    at + 8
-}
-
-/// The digits of a number below [`EIGHT`], the first in the lowest byte: halves of four digits, quarters of two, bytes of
-/// one. Each step divides all parts at once, by a product and a shift that are exact for parts so small.
-#[inline]
-fn eight_digits(number: u64) -> u64 {
-    let fours = (number / 10_000) | ((number % 10_000) << 32);
-    // 10 486 / 2^20 is a hundredth, and 103 / 2^10 a tenth, with an error too small to matter below 10 000 and 100.
-    let hundreds = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
-    let twos = hundreds | ((fours - 100 * hundreds) << 16);
-    let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
-    tens | ((twos - 10 * tens) << 8)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn eight_digits_are_those_of_the_number() {
-        for number in (0..10_000).flat_map(|n| [n, n * 10_000, n * 10_000 + n, 99_999_999 - n]) {
-            let digits = eight_digits(number).to_le_bytes().map(|digit| (b'0' + digit) as char);
-            assert_eq!(String::from_iter(digits), format!("{number:08}"));
-        }
-    }
 
     #[test]
     fn numbers_of_every_length() {
