@@ -42,33 +42,17 @@ fn main() {
     let batches = median((0..ROUNDS).map(|_| batched(&runtime, &limiter)));
     println!("| decisions by `check_many`, 128 a call | {batches:.0}/s, {:.2} of that |", batches / alone);
 
-    server.bind_apart();
-    let one_thread = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let apart = {
-        let _context = one_thread.enter();
-        let limiter = usual_limiter(&server);
-        median((0..ROUNDS).map(|_| throughput(&one_thread, &limiter)))
-    };
-    println!("| the same, one thread and the server on a core each: the highest load below | {apart:.0}/s |");
-    println!(
-        "\n| arriving | of the highest load | what | median | 99th percentile: of all, of the median window | longest |"
-    );
-    println!("|---|---|---|---|---|---|");
-    for (name, bunched, part) in [
-        ("one at a time", false, 0.25),
-        ("one at a time", false, 0.5),
-        ("one at a time", false, 0.75),
-        ("together each millisecond", true, 0.5),
-    ] {
-        for (what, asked) in [("a decision", Asked::Decision), ("PING", Asked::Ping)] {
-            let waits = at_rate(&one_thread, &server, apart * part, bunched, asked);
-            let window = median(waits.chunks(waits.len() / WINDOWS).map(|waits| percentile(waits, 99)));
-            let [middle, tail, longest] = [50, 99, 100].map(|part| percentile(&waits, part));
-            println!("| {name} | {part} | {what} | {middle:.0} us | {tail:.0} us, {window:.0} us | {longest:.0} us |");
-        }
+    for (name, bunched) in [("one at a time", false), ("together each millisecond", true)] {
+        let mut waits = at_rate(&server, most / 2.0, bunched);
+        waits.sort_unstable();
+        let at = |part: usize| waits[waits.len() * part / 100 - usize::from(part == 100)].as_micros();
+        println!(
+            "| a decision at half of the highest load, arriving {name}: p50, p99, max | {} us, {} us, {} us |",
+            at(50),
+            at(99),
+            at(100)
+        );
     }
-    server.unbind();
-    println!("\n| what | figure |\n|---|---|");
 
     let tutorial = load(&server, include_str!("tutorial.lua"));
     let (mut our_costs, mut their_costs) = (Vec::new(), Vec::new());
@@ -170,58 +154,30 @@ fn batched(runtime: &Runtime, limiter: &SharedLimiter) -> f64 {
     })
 }
 
-/// Parts of the time in which answers are awaited, for percentiles of each: one in which the machine takes the cores away
-/// for a while says nothing of the others.
-const WINDOWS: usize = 40;
-
-/// What is asked for at a rate: decisions, or what the server answers without doing anything.
-#[derive(Clone, Copy)]
-enum Asked {
-    Decision,
-    Ping,
-}
-
-/// A limit of the usual kind for clients that come back while their keys live. (Were each key gone a millisecond after its one
-/// request, then the tail would be the server's rounds of expiry, a millisecond each.)
-const USUAL: &str = "token-bucket:100/1m,burst=1000000";
-const CLIENTS: usize = 10_000;
-const TIMEOUT: Duration = Duration::from_secs(5);
-
-fn usual_limiter(server: &Server) -> SharedLimiter {
-    SharedLimiter::builder(policy(USUAL)).timeout(TIMEOUT).connect(&server.url()).unwrap()
-}
-
-/// How long each answer took, of so many a second, in the order of their requests, which arrive whatever became of those before:
-/// one at a time in even steps, or those of a millisecond together.
-///
-/// The tasks share one thread, bound to one core, and the server is bound to another, as if they were two machines: else the
-/// scheduler puts them on one every so often, since one wakes the other, and each then waits for the other's slice. Whoever
-/// waits for the next arrival yields and does not sleep, since waking up takes longer than a decision.
-fn at_rate(runtime: &Runtime, server: &Server, rate: f64, bunched: bool, asked: Asked) -> Vec<Duration> {
+/// How long each decision took, of so many a second, which arrive whatever became of those before: one at a time in even
+/// steps, or those of a millisecond together. The tasks share one thread, so that with two cores the server has one to itself;
+/// whoever waits for the next arrival yields and does not sleep, since waking up takes longer than a decision.
+fn at_rate(server: &Server, rate: f64, bunched: bool) -> Vec<Duration> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let _context = runtime.enter();
-    let limiter = usual_limiter(server);
+    let limiter =
+        SharedLimiter::builder(policy(POLICY)).timeout(Duration::from_secs(5)).connect(&server.url()).unwrap();
     runtime.block_on(async {
         limiter.check("warm").await.unwrap();
-        let client = redis::Client::open(server.url()).unwrap();
-        let connection = client.get_multiplexed_async_connection().await.unwrap();
         let (mut sent, mut tasks) = (0.0, Vec::new());
         let begun = Instant::now();
         while begun.elapsed() < SPAN {
             let now = begun.elapsed().as_secs_f64();
             let due = rate * if bunched { (now * 1000.0).floor() / 1000.0 } else { now };
             while sent < due {
+                sent += 1.0;
+                let limiter = limiter.clone();
+                let key = (tasks.len() as u64).to_be_bytes();
                 // Due then, however late this loop is: what waits for its turn to be sent has begun to wait.
                 let arrived = begun + Duration::from_secs_f64(if bunched { due / rate } else { sent / rate });
-                sent += 1.0;
-                let (limiter, mut connection) = (limiter.clone(), connection.clone());
-                let key = (tasks.len() % CLIENTS).to_be_bytes();
                 tasks.push(tokio::spawn(async move {
-                    let answered = match asked {
-                        Asked::Decision => limiter.check_n(key, 1).await.is_ok(),
-                        Asked::Ping => redis::cmd("PING").exec_async(&mut connection).await.is_ok(),
-                    };
-                    // Whoever is turned away has waited for ever.
-                    if answered { arrived.elapsed() } else { TIMEOUT }
+                    limiter.check_n(key, 1).await.unwrap();
+                    arrived.elapsed()
                 }));
             }
             tokio::task::yield_now().await;
@@ -232,13 +188,6 @@ fn at_rate(runtime: &Runtime, server: &Server, rate: f64, bunched: bool, asked: 
         }
         waits
     })
-}
-
-/// Microseconds that so many percent of the waits do not exceed.
-fn percentile(waits: &[Duration], percent: usize) -> f64 {
-    let mut sorted = waits.to_vec();
-    sorted.sort_unstable();
-    sorted[(sorted.len() * percent / 100).min(sorted.len() - 1)].as_secs_f64() * 1e6
 }
 
 /// Decisions and round trips a second.

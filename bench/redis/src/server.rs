@@ -42,18 +42,6 @@ impl Server {
         false
     }
 
-    /// Binds the calling thread to the first core, and the server to the second.
-    pub fn bind_apart(&self) {
-        bind(&this_thread(), "0");
-        bind(&self.child.id().to_string(), "1");
-    }
-
-    /// Lets the calling thread and the server run on any of the two again.
-    pub fn unbind(&self) {
-        bind(&this_thread(), "0-1");
-        bind(&self.child.id().to_string(), "0-1");
-    }
-
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
@@ -97,15 +85,4 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-fn this_thread() -> String {
-    let path = std::fs::read_link("/proc/thread-self").unwrap();
-    path.file_name().unwrap().to_string_lossy().into_owned()
-}
-
-/// All threads of a process, or one thread, to these cores.
-fn bind(id: &str, cores: &str) {
-    let bound = Command::new("taskset").args(["-a", "-c", "-p", cores, id]).stdout(Stdio::null()).status();
-    assert!(bound.expect("taskset is installed").success());
 }
