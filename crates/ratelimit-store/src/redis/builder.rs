@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use ratelimit_core::{Algorithm, Policy};
-use redis::Client;
+use redis::{Client, IntoConnectionInfo};
 
 use super::caller::{Bounds, Caller};
 use super::error::BuildError;
 use super::key::Prefix;
 use super::limiter::SharedLimiter;
-use super::link::{Link, Target};
+use super::link::{Link, Target, tcp};
 use super::replay::ReplayLimiter;
 use super::script::Time;
 use super::split::SplitLimiter;
@@ -115,7 +115,8 @@ impl Builder {
 }
 
 fn single(address: &str) -> Result<Target, BuildError> {
-    Client::open(address).map(Target::Single).map_err(BuildError::Address)
+    let client = address.into_connection_info().and_then(|info| Client::open(info.set_tcp_settings(tcp())));
+    client.map(Target::Single).map_err(BuildError::Address)
 }
 
 #[cfg(feature = "redis-cluster")]

@@ -9,13 +9,14 @@ use redis::cluster_async::ClusterConnection;
 use redis::cluster_routing::SingleNodeRoutingInfo;
 use redis::{Cmd, ErrorKind, Pipeline, RedisError, RedisResult, ServerErrorKind, Value};
 
-use super::link::CONNECT_TIMEOUT;
+use super::link::{CONNECT_TIMEOUT, tcp};
 
 /// How many redirections a command follows.
 const REDIRECTIONS: usize = 3;
 
 pub(crate) fn client(addresses: &[&str]) -> RedisResult<ClusterClient> {
-    ClusterClient::builder(addresses.to_vec()).retries(0).connection_timeout(CONNECT_TIMEOUT).build()
+    let builder = ClusterClient::builder(addresses.to_vec()).retries(0).tcp_settings(tcp());
+    builder.connection_timeout(CONNECT_TIMEOUT).build()
 }
 
 pub(crate) async fn call(connection: &mut ClusterConnection, cmd: &Cmd) -> RedisResult<Value> {

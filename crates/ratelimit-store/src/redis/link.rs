@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use redis::aio::{ConnectionLike, MultiplexedConnection};
+use redis::io::tcp::TcpSettings;
 use redis::{AsyncConnectionConfig, Client, Cmd, Pipeline, RedisError, RedisResult, Value};
 use tokio::sync::watch;
 
@@ -78,6 +79,12 @@ impl Connection {
             }
         }
     }
+}
+
+/// How every connection is made. Commands go out at once, whatever is still unacknowledged: the system would hold a small
+/// one back until the server's answer or its delayed acknowledgement comes, which is 40 ms away when the server stood still.
+pub(super) fn tcp() -> TcpSettings {
+    TcpSettings::default().set_nodelay(true)
 }
 
 impl Target {
