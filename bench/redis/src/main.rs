@@ -4,36 +4,45 @@
 //! cargo run --release -p bench-redis
 //! ```
 
+mod latency;
 mod server;
 
 use std::time::{Duration, Instant};
 
+use latency::{Arrivals, Rounds, at_rate, longest_stop};
 use ratelimit_core::Policy;
 use ratelimit_store::Leased;
 use ratelimit_store::redis::SharedLimiter;
 use server::Server;
 use tokio::runtime::Runtime;
 
-/// Plenty, so that the script takes the path of an admission, which writes.
-const POLICY: &str = "token-bucket:1000000/1s,burst=1000000000";
-const SPAN: Duration = Duration::from_secs(2);
+/// Plenty, so that the script takes the path of an admission, which writes; and no client is fresh again during a run.
+const POLICY: &str = "token-bucket:1000/1h,burst=1000000";
+/// The same for the script.
+const ARGUMENTS: [&str; 4] = ["token", "1", "3600000", "1000000"];
+/// Of which nothing is left after a millisecond: every key is new, and the server has one to remove for each.
+const FLEETING: &str = "token-bucket:1000000/1s,burst=1000000000";
+const CLIENTS: u64 = 10_000;
+const SPAN: Duration = Duration::from_secs(1);
+/// Of one latency.
+const SHORT: Duration = Duration::from_millis(500);
 const ROUNDS: usize = 3;
+/// Of the latencies, which need more to show what is the machine's.
+const LATENCY_ROUNDS: usize = 9;
 
 fn main() {
     let server = Server::start();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    let limiter =
-        SharedLimiter::builder(policy(POLICY)).timeout(Duration::from_secs(5)).connect(&server.url()).unwrap();
+    // One thread, so that with two cores the server has one to itself: in all rows the same.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let limiter = limiter(&server, POLICY);
     runtime.block_on(limiter.check("warm")).unwrap();
     let ours = our_script(&server);
     println!("| what | figure |\n|---|---|");
 
     let alone = median((0..ROUNDS).map(|_| {
-        server.benchmark(
-            128,
-            100_000,
-            &["evalsha", &ours, "1", "{rl:__rand_int__}x", "decide", "1", "token", "1", "1", "1000000000"],
-        )
+        let [kind, drain, unit, burst] = ARGUMENTS;
+        let call = ["evalsha", &ours, "1", "{rl:__rand_int__}x", "decide", "1", kind, drain, unit, burst];
+        server.benchmark(128, 100_000, &call)
     }));
     let most = median((0..ROUNDS).map(|_| throughput(&runtime, &limiter)));
     println!("| redis-benchmark, one connection, the same script, pipelines of 128 | {alone:.0}/s |");
@@ -42,17 +51,7 @@ fn main() {
     let batches = median((0..ROUNDS).map(|_| batched(&runtime, &limiter)));
     println!("| decisions by `check_many`, 128 a call | {batches:.0}/s, {:.2} of that |", batches / alone);
 
-    for (name, bunched) in [("one at a time", false), ("together each millisecond", true)] {
-        let mut waits = at_rate(&server, most / 2.0, bunched);
-        waits.sort_unstable();
-        let at = |part: usize| waits[waits.len() * part / 100 - usize::from(part == 100)].as_micros();
-        println!(
-            "| a decision at half of the highest load, arriving {name}: p50, p99, max | {} us, {} us, {} us |",
-            at(50),
-            at(99),
-            at(100)
-        );
-    }
+    latencies(&runtime, &server, &limiter, most);
 
     let tutorial = load(&server, include_str!("tutorial.lua"));
     let (mut our_costs, mut their_costs) = (Vec::new(), Vec::new());
@@ -82,6 +81,46 @@ fn main() {
     for (name, bytes) in memory(&runtime, &server) {
         println!("| memory of a client, key of 20 bytes included, {name} | {bytes} bytes |");
     }
+}
+
+/// A decision at parts of the highest load. The rounds of all rows are interleaved, so that a bad second hits each of them.
+fn latencies(runtime: &Runtime, server: &Server, shared: &SharedLimiter, most: f64) {
+    let fleeting = limiter(server, FLEETING);
+    runtime.block_on(fleeting.check("warm")).unwrap();
+    let rows = [
+        ("0.25 of the highest load, arriving one at a time", shared, 0.25, Arrivals::OneAtATime),
+        ("0.5", shared, 0.5, Arrivals::OneAtATime),
+        ("0.75", shared, 0.75, Arrivals::OneAtATime),
+        ("0.5, those of a millisecond arriving together", shared, 0.5, Arrivals::TogetherEachMillisecond),
+        ("0.5, one at a time, each client new and gone in 1 ms", &fleeting, 0.5, Arrivals::OneAtATime),
+    ];
+    let mut rounds: Vec<Rounds> = rows.iter().map(|_| Rounds::default()).collect();
+    let mut stops = Vec::new();
+    for _ in 0..LATENCY_ROUNDS {
+        for ((_, limiter, part, arrivals), rounds) in rows.iter().zip(&mut rounds) {
+            let new = std::ptr::eq(*limiter, &raw const fleeting);
+            let key = if new { u64::to_be_bytes } else { a_client };
+            rounds.add(at_rate(runtime, limiter, (most * part, *arrivals), SHORT, key));
+        }
+        stops.push(longest_stop(SHORT));
+    }
+    for ((name, ..), rounds) in rows.iter().zip(&mut rounds) {
+        println!("| a decision at {name}: p50, p99 (of each round) | {} |", rounds.row());
+    }
+    stops.sort_unstable();
+    let stops: Vec<_> = stops.iter().map(|stop| stop.as_micros().to_string()).collect();
+    println!("| the longest stop of threads that only read the clock, in each round | {} us |", stops.join(", "));
+}
+
+/// A client of many, in an order that is the same in every run.
+fn a_client(number: u64) -> [u8; 8] {
+    // Multiplied by the golden ratio of 2^64, the upper bits of which are spread evenly.
+    ((number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20) % CLIENTS).to_be_bytes()
+}
+
+fn limiter(server: &Server, text: &str) -> SharedLimiter {
+    let builder = SharedLimiter::builder(policy(text)).timeout(Duration::from_secs(5)).max_calls(1_000_000);
+    builder.connect(&server.url()).unwrap()
 }
 
 fn policy(text: &str) -> Policy {
@@ -123,7 +162,7 @@ fn throughput(runtime: &Runtime, limiter: &SharedLimiter) -> f64 {
                 tokio::spawn(async move {
                     let mut decisions = 0_u32;
                     while begun.elapsed() < SPAN {
-                        let key = (task * 1000 + decisions % 1000).to_be_bytes();
+                        let key = a_client(u64::from(task) << 32 | u64::from(decisions));
                         limiter.check_n(key, 1).await.unwrap();
                         decisions += 1;
                     }
@@ -154,47 +193,10 @@ fn batched(runtime: &Runtime, limiter: &SharedLimiter) -> f64 {
     })
 }
 
-/// How long each decision took, of so many a second, which arrive whatever became of those before: one at a time in even
-/// steps, or those of a millisecond together. The tasks share one thread, so that with two cores the server has one to itself;
-/// whoever waits for the next arrival yields and does not sleep, since waking up takes longer than a decision.
-fn at_rate(server: &Server, rate: f64, bunched: bool) -> Vec<Duration> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let _context = runtime.enter();
-    let limiter =
-        SharedLimiter::builder(policy(POLICY)).timeout(Duration::from_secs(5)).connect(&server.url()).unwrap();
-    runtime.block_on(async {
-        limiter.check("warm").await.unwrap();
-        let (mut sent, mut tasks) = (0.0, Vec::new());
-        let begun = Instant::now();
-        while begun.elapsed() < SPAN {
-            let now = begun.elapsed().as_secs_f64();
-            let due = rate * if bunched { (now * 1000.0).floor() / 1000.0 } else { now };
-            while sent < due {
-                sent += 1.0;
-                let limiter = limiter.clone();
-                let key = (tasks.len() as u64).to_be_bytes();
-                // Due then, however late this loop is: what waits for its turn to be sent has begun to wait.
-                let arrived = begun + Duration::from_secs_f64(if bunched { due / rate } else { sent / rate });
-                tasks.push(tokio::spawn(async move {
-                    limiter.check_n(key, 1).await.unwrap();
-                    arrived.elapsed()
-                }));
-            }
-            tokio::task::yield_now().await;
-        }
-        let mut waits = Vec::with_capacity(tasks.len());
-        for task in tasks {
-            waits.push(task.await.unwrap());
-        }
-        waits
-    })
-}
-
 /// Decisions and round trips a second.
 fn leased(runtime: &Runtime, server: &Server) -> (f64, f64) {
     let text = "token-bucket:2000000/1s";
-    let shared = SharedLimiter::builder(policy(text)).timeout(Duration::from_secs(5)).connect(&server.url()).unwrap();
-    let limiter = Leased::builder(shared, policy(text)).build();
+    let limiter = Leased::builder(limiter(server, text), policy(text)).build();
     runtime.block_on(async {
         let begun = Instant::now();
         while begun.elapsed() < SPAN {
@@ -212,8 +214,7 @@ fn memory(runtime: &Runtime, server: &Server) -> Vec<(&'static str, u64)> {
     let rules = ["fixed-window:100/1m", "sliding-counter:100/1m", "token-bucket:100/1m", "leaky-bucket:100/1m"];
     let mut figures = Vec::new();
     for text in rules {
-        let limiter =
-            SharedLimiter::builder(policy(text)).timeout(Duration::from_secs(5)).connect(&server.url()).unwrap();
+        let limiter = limiter(server, text);
         runtime.block_on(limiter.check("a-key-of-twenty-byte")).unwrap();
         let key = format!("{{rl:a-key-of-twenty-byte}}{text}");
         figures.push((text, redis::cmd("MEMORY").arg("USAGE").arg(key).query(&mut server.admin()).unwrap()));
