@@ -58,7 +58,8 @@ pub(super) const DEFINITIONS: [Definition; 21] = [
     Definition {
         key: "over_limit_time",
         name: "time over the limit",
-        meaning: "The share of the trace's span in which some client's trailing window holds more than the limit.",
+        meaning: "The share of the trace's span in which some client's trailing window holds more than the limit. For the leaky \
+                  bucket, times are those of release, as in the peak.",
         value: |p| p.over_limit_time.map(percent),
     },
     Definition {
@@ -66,7 +67,8 @@ pub(super) const DEFINITIONS: [Definition; 21] = [
         name: "admitted over the limit",
         meaning: "Requests admitted although, by what this policy itself had admitted in the trailing window, the limit was \
                   used up. The judge is the policy's own history, not a second run of the sliding log: that one diverges \
-                  after its first difference.",
+                  after its first difference. Here times are those of arrival, for the leaky bucket too: what it admits at \
+                  once it releases later, so its peak may be within the limit and this not.",
         value: |p| p.over_limit_accepts.map(|n| with_share(n, p.requests.offered)),
     },
     Definition {
@@ -85,8 +87,10 @@ pub(super) const DEFINITIONS: [Definition; 21] = [
     Definition {
         key: "efficiency",
         name: "efficiency",
-        meaning: "Units admitted, divided by what the exact sliding log admits with the same limit.",
-        value: |p| p.efficiency.map(|value| format!("{value:.3}")),
+        meaning: "Units admitted, divided by what the exact sliding log admits with the same limit. Below 1 the policy turned \
+                  away what had room. Above 1 it admitted more than the exact log, and that is no merit: the number of those \
+                  admitted over the limit says how.",
+        value: |p| p.efficiency.map(efficiency),
     },
     Definition {
         key: "delay_ns",
@@ -181,6 +185,12 @@ pub(super) const DEFINITIONS: [Definition; 21] = [
     },
 ];
 
+/// A quotient of 1.000 or less, or what a larger one means.
+fn efficiency(value: f64) -> String {
+    let text = format!("{value:.3}");
+    if value > 1.0 && text != "1.000" { format!("{text}: more than the exact log") } else { text }
+}
+
 /// A share in percent with three significant digits at most.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
@@ -198,5 +208,16 @@ fn with_share(part: u64, whole: u64) -> String {
         count(part)
     } else {
         format!("{} ({})", count(part), percent(part as f64 / whole as f64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_efficiency_above_one_says_what_it_means() {
+        assert_eq!([0.5, 1.0, 1.0004].map(efficiency), ["0.500", "1.000", "1.000"]);
+        assert_eq!(efficiency(1.076), "1.076: more than the exact log");
     }
 }
