@@ -364,6 +364,46 @@ fn memory_at_the_peak_is_measured_where_it_is_shown() {
     assert!(stderr(&output).contains("found 10"), "{}", stderr(&output));
 }
 
+#[test]
+fn requests_that_no_wait_helps_are_hinted_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let hint = |costs: &str, more: &str| {
+        let rows: Vec<String> = costs.split(' ').enumerate().map(|(i, cost)| format!("{i}.5,{cost}")).collect();
+        std::fs::write(folder.path().join("t.csv"), format!("time_s,cost\n{}\n", rows.join("\n"))).unwrap();
+        let output = rlsim(folder.path(), &format!("compare --trace t.csv --no-chart {more}"));
+        assert!(output.status.success(), "{}", stderr(&output));
+        stderr(&output).lines().find(|line| line.starts_with("note: never:")).map(str::to_owned)
+    };
+    for stream in ["", "--stream"] {
+        let one = hint("1 9 2", &format!("--policy log=sliding-log:5/1s {stream}")).unwrap();
+        assert!(one.contains("never: 1 request costs more at once than log can ever admit"), "{one}");
+        let two = hint("9 9 2", &format!("--limit 5/1s {stream}")).unwrap();
+        assert!(two.contains("never: 2 requests cost more at once than fixed-window can ever admit"), "{two}");
+        assert_eq!(hint("9 9 2", &format!("--limit 9/1s {stream}")), None);
+    }
+}
+
+/// A log whose stamps were all moved into one minute of the hour says nothing about limits a minute.
+#[test]
+fn stamps_that_avoid_most_of_the_clock_are_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: Vec<String> = (0..600_u64).map(|i| (i / 6 * 3_600 + 300 + i * 7 % 60).to_string()).collect();
+    std::fs::write(folder.path().join("t.csv"), format!("time_s\n{}\n", rows.join("\n"))).unwrap();
+    let told =
+        "99 % of the requests fall into minute 5 of the hour, in each of 100 hours with any: stamps were rewritten";
+    for (words, warned) in [
+        ("--limit 5/1m", true),
+        ("--limit 5/1h", false),
+        ("--policy token-bucket:9/1h+fixed-window:5/1s", true),
+        ("--policy unlimited", false),
+    ] {
+        let words = format!("compare --trace t.csv --no-chart {words}");
+        assert_eq!(stderr(&rlsim(folder.path(), &words)).contains(told), warned, "{words}");
+    }
+    rlsim(folder.path(), "compare --trace t.csv --export page.html");
+    assert!(std::fs::read_to_string(folder.path().join("page.html")).unwrap().contains(told), "the page says so too");
+}
+
 /// Nobody means to replace a log by a report about it: whatever is read is not written, by whatever name it is called.
 #[test]
 fn what_is_read_is_never_overwritten() {

@@ -4,6 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use ratelimit_core::Rule;
+
 use super::args::{ByArg, CompareArgs, EngineArg};
 use super::engines::Keyed;
 use super::export::{Exports, Kind};
@@ -14,10 +16,11 @@ use crate::cli::Output;
 use crate::client::{self, ClientView};
 use crate::compare::Comparison;
 use crate::error::{Error, Result};
+use crate::inspect;
 use crate::metrics::Depth;
 use crate::replay::{By, NamedPolicy};
 use crate::report::{self, Report};
-use crate::trace::wording::ending;
+use crate::trace::wording::{agreeing, ending};
 use crate::trace::{self, Facts, Input, Trace};
 
 /// Kinds that `compare` writes.
@@ -90,7 +93,10 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
         tell(&facts, report.meta.trace.clients, &comparison.policies);
         (report, None)
     } else {
-        let trace = progress::shown(options, |options| trace::load(&inputs, options))?;
+        let mut trace = progress::shown(options, |options| trace::load(&inputs, options))?;
+        let rules = comparison.policies.iter().flat_map(|named| named.policy.rules());
+        let windows = rules.filter_map(Rule::quota).map(|quota| quota.window().get());
+        trace.facts.notes.extend(inspect::concentration(&trace, windows));
         let chosen = args.client.as_deref().map(|name| client::find(&trace, name)).transpose()?;
         tell(&trace.facts, trace.names.len() as u64, &comparison.policies);
         let report = match args.engine {
@@ -102,11 +108,28 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
         let view = shown.map(|client| client::follow(&trace, &comparison.policies, by, client));
         (report, view)
     };
+    hint_at_never(&report);
     if !exports.take_stdout() {
         output::print(&report::table(&report))?;
     }
     exports.write(|kind| render(kind, &report, view.as_ref()))?;
     hold(&assertions, &args.assert, &report)
+}
+
+/// Requests that no wait would help are seldom meant.
+fn hint_at_never(report: &Report) {
+    let Some(policy) = report.policies.iter().rev().max_by_key(|policy| policy.requests.never) else { return };
+    let never = policy.requests.never;
+    if never > 0 {
+        output::talk(&format!(
+            "note: never: {} request{} {} more at once than {} can ever admit, however long one waits; a larger limit or burst \
+             admits such requests, and --cost-column says where costs are read",
+            report::count(never),
+            ending(never),
+            agreeing(never, "costs", "cost"),
+            policy.name,
+        ));
+    }
 }
 
 /// How much has to be measured for what is wanted.

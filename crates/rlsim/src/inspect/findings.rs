@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::moment::moment;
+use super::stamps::Concentrated;
 use super::{Inspection, counted, percent};
 use crate::report::{count, duration};
 
@@ -131,7 +132,12 @@ fn refused(it: &Inspection) -> Option<Finding> {
 }
 
 fn concentrated_stamps(it: &Inspection) -> Option<Finding> {
-    let odd = it.stamps.concentrated?;
+    let (place, advice) = concentration(it.stamps.concentrated?);
+    finding("concentrated-stamps", Severity::Warning, place, advice)
+}
+
+/// What a concentration is, and what to do about it.
+pub(super) fn concentration(odd: Concentrated) -> (String, String) {
     let part = match (odd.part_ns, odd.turn_ns) {
         (60_000_000_000, _) => format!("minute {} of the hour", odd.fullest),
         (1_000_000_000, _) => format!("second {} of the minute", odd.fullest),
@@ -147,9 +153,7 @@ fn concentrated_stamps(it: &Inspection) -> Option<Finding> {
     } else {
         format!("99 % of the requests fall into {} of {} parts of each {}", odd.used, odd.parts, duration(odd.turn_ns))
     };
-    finding(
-        "concentrated-stamps",
-        Severity::Warning,
+    (
         format!("{place}: stamps were rewritten, the log is a sample, or a timer sends it all"),
         format!(
             "rates in windows shorter than {} may be up to {} times too high; choose such a window or a longer one, or \

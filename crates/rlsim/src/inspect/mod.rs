@@ -87,6 +87,15 @@ pub enum Fitness {
     Unfit,
 }
 
+/// A warning where the stamps of a trace fall into a small part of each turn of a clock, and a turn is longer than the shortest of
+/// these windows.
+pub(crate) fn concentration(trace: &Trace, windows: impl Iterator<Item = u64>) -> Option<String> {
+    let shortest = windows.min()?;
+    let odd = stamps::suspected(&trace.at, trace.facts.resolution_ns).filter(|odd| shortest < odd.turn_ns)?;
+    let (found, advice) = findings::concentration(odd);
+    Some(format!("{found}; {advice}"))
+}
+
 /// Inspects a trace for limits in windows of `window_ns` (at least 1).
 pub fn inspect(trace: &Trace, window_ns: u64, refused: Option<Refused>, command: Vec<String>) -> Inspection {
     let grouped = Grouped::new(trace);

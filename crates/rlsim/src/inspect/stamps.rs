@@ -67,7 +67,7 @@ pub(super) fn stamps(at: &[u64], resolution_ns: u64) -> Stamps {
         most_on_one: 0,
         most_on_one_ns: 0,
         coarser_step: coarser_step(at, resolution_ns),
-        concentrated: CLOCKS.into_iter().find_map(|clock| concentrated(at, resolution_ns, clock)),
+        concentrated: in_first_clock(at, resolution_ns),
     };
     let mut shared = 0;
     for same in at.chunk_by(|a, b| a == b) {
@@ -80,6 +80,20 @@ pub(super) fn stamps(at: &[u64], resolution_ns: u64) -> Stamps {
     }
     found.shared = ratio(shared.into(), at.len() as u128).unwrap_or(0.0);
     found
+}
+
+/// Stamps looked at for a word of warning beside other work.
+const SAMPLE: usize = 1 << 16;
+
+/// As in [`stamps`], where a sample spread over the whole shows it too: constant work for nearly every trace. A sample may show its own
+/// stride, so the whole decides.
+pub(super) fn suspected(at: &[u64], resolution_ns: u64) -> Option<Concentrated> {
+    let sample: Vec<u64> = at.iter().copied().step_by(at.len().div_ceil(SAMPLE).max(1)).collect();
+    in_first_clock(&sample, resolution_ns).and_then(|_| in_first_clock(at, resolution_ns))
+}
+
+fn in_first_clock(at: &[u64], resolution_ns: u64) -> Option<Concentrated> {
+    CLOCKS.into_iter().find_map(|clock| concentrated(at, resolution_ns, clock))
 }
 
 fn coarser_step(at: &[u64], resolution_ns: u64) -> Option<CoarserStep> {
@@ -133,6 +147,16 @@ mod tests {
         sorted.sort_unstable();
         let found = stamps(&sorted, SECOND).concentrated.unwrap();
         assert_eq!((found.turn_ns, found.used, found.fullest, found.turns), (HOUR, 1, 5, 100));
+        let many: Vec<u64> = sorted.iter().flat_map(|at| [*at; 1000]).collect();
+        assert_eq!(
+            suspected(&many, SECOND).map(|found| (found.turn_ns, found.fullest, found.turns)),
+            Some((HOUR, 5, 100))
+        );
+        // Each that a sample takes lies in the first minute, and the whole does not.
+        let steady: Vec<u64> = (0..20 * SAMPLE as u64).map(|i| i * 3 * MINUTE + i % 20 * 3 * SECOND).collect();
+        let sample: Vec<u64> = steady.iter().copied().step_by(20).collect();
+        assert!(in_first_clock(&sample, SECOND).is_some());
+        assert_eq!(suspected(&steady, SECOND), None);
         // Every seven minutes and a bit: all of the clock is used.
         let even: Vec<u64> = (0..600).map(|i| i * 427 * SECOND).collect();
         assert_eq!(stamps(&even, SECOND).concentrated, None);
