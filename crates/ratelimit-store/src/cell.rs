@@ -1,7 +1,7 @@
 //! A policy with the one state it is applied to: what a [`Limiter`](crate::Limiter) locks, and what the clients share
 //! that a full [`KeyedLimiter`](crate::KeyedLimiter) has no room for.
 
-use std::sync::PoisonError;
+use std::sync::{PoisonError, TryLockError};
 
 use ratelimit_core::{Algorithm, Decision, Nanos};
 
@@ -11,6 +11,15 @@ use crate::sync::{Mutex, MutexGuard};
 /// any two calls.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The same, unless somebody else holds it.
+pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match mutex.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
 }
 
 /// One policy, one state.

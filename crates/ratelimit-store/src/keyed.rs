@@ -66,8 +66,8 @@ pub const DEFAULT_MAX_CLIENTS: usize = 1_000_000;
 /// # Threads
 ///
 /// A lock is held for some dozen nanoseconds, and for microseconds while a page grows or is swept. Who finds it taken looks again,
-/// first at once, then each time it is scheduled, and after that asleep for up to a millisecond: no thread spins while the holder
-/// waits for a core, whatever their priorities.
+/// first at once, then each time it is scheduled, and after that asleep for up to a millisecond: a holder
+/// that lost its core gets one soon, also where the waiter has the higher priority.
 ///
 /// # Time
 ///

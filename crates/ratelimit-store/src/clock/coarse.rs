@@ -15,7 +15,7 @@ use super::{Clock, SystemClock};
 ///
 /// It runs behind by at most one period, and by as long as its thread is not run, and never ahead. So no more is admitted in a span
 /// T than the guarantee of the algorithm says for T and that delay together, and who waits for as long as an answer says may
-/// have to wait for a delay longer.
+/// have to wait for a delay longer. It offers no waiting of its own: [`wait`](crate::wait) asks for a clock that can pause.
 ///
 /// ```
 /// use std::time::Duration;
@@ -37,13 +37,22 @@ pub struct CoarseClock {
 #[repr(align(128))]
 struct Shown(AtomicU64);
 
+/// A shorter one would keep a core busy.
+const SHORTEST: Duration = Duration::from_micros(10);
+/// A longer one would keep the thread when nobody reads the clock any more.
+const LONGEST: Duration = Duration::from_secs(60);
+
 impl CoarseClock {
-    /// A clock that is right now, and is set right each `period`. Its thread ends, within a period, when the last of its
-    /// copies is dropped.
+    /// A clock that is right now, and is set right each `period`, 10 us to a minute. Its thread ends, within a period, when the
+    /// last of its copies is dropped. A process that forks makes it afterwards, since the thread stays behind.
     ///
     /// # Errors
-    /// Where no thread can be had.
+    /// Another period, and where no thread can be had.
     pub fn new(period: Duration) -> io::Result<Self> {
+        if !(SHORTEST..=LONGEST).contains(&period) {
+            let text = format!("the period of a coarse clock is 10 us to 1 min, not {period:?}");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
         let source = SystemClock::new();
         let clock = CoarseClock { shown: Arc::new(Shown(AtomicU64::new(source.now().get()))) };
         let shown = Arc::downgrade(&clock.shown);
@@ -86,6 +95,15 @@ mod tests {
         let shown = clock.now();
         // Both clocks asked the wall clock once; between the two, that may have been corrected.
         assert!(shown.saturating_sub(system.now()) < Nanos::from_secs(10));
+    }
+
+    #[test]
+    fn a_period_that_makes_no_sense_is_refused() {
+        for period in [Duration::ZERO, Duration::from_nanos(9_999), Duration::from_secs(61), Duration::MAX] {
+            let error = CoarseClock::new(period).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+            assert!(error.to_string().contains("10 us to 1 min"), "{error}");
+        }
     }
 
     #[test]

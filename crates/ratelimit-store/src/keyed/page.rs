@@ -1,7 +1,7 @@
 //! The clients of one place of the table: a short list, sorted by fingerprint.
 //!
-//! A lookup touches two cache lines: that of the page, with its lock and the tags that say where the client stands, and that
-//! of the client. A page grows by an eighth, so that nearly all of its memory is in use, and no growth ever copies more than
+//! A lookup touches the page's cache line, with its lock and the tags that say where the client stands, and those of the client:
+//! one or two. A page grows by an eighth, so that nearly all of its memory is in use, and no growth ever copies more than
 //! one page.
 
 use std::sync::Arc;
@@ -156,8 +156,16 @@ impl<P: Algorithm, K: KeyForm> Page<P, K> {
     /// Goes over to other rules: clients whose policy changes are migrated to their new one.
     pub(super) fn migrate(&mut self, rules: Arc<Rules<P, K>>, now: Nanos, changes: impl Fn(u64, &K) -> bool) {
         let now = self.effective(now);
-        for entry in self.entries.iter_mut().filter(|entry| changes(entry.fingerprint, &entry.key)) {
-            entry.state = entry.policy(&rules).migrate(entry.policy(&self.rules), &entry.state, now);
+        let migrated = |entry: &Entry<K, P::State>| {
+            let changes = changes(entry.fingerprint, &entry.key);
+            changes.then(|| entry.policy(&rules).migrate(entry.policy(&self.rules), &entry.state, now))
+        };
+        // All are migrated before any is replaced: a policy that panics leaves states and rules that belong together.
+        let states: Vec<Option<P::State>> = self.entries.iter().map(migrated).collect();
+        for (entry, state) in self.entries.iter_mut().zip(states) {
+            if let Some(state) = state {
+                entry.state = state;
+            }
         }
         self.rules = rules;
         self.fresh_from = Nanos::ZERO;
@@ -174,12 +182,15 @@ impl<P: Algorithm, K: KeyForm> Page<P, K> {
     ) where
         P: Clone,
     {
-        let old = self.policy_of(fingerprint, key).clone();
+        let at = self.effective(now);
+        let kept = self.find(fingerprint, key);
+        let migrated = kept.map(|i| {
+            let (entry, new) = (&self.entries[i], policy.as_ref().unwrap_or(&self.rules.default));
+            new.migrate(entry.policy(&self.rules), &entry.state, at)
+        });
         Arc::make_mut(&mut self.rules).set_own(fingerprint, key, policy, belong);
-        if let Some(i) = self.find(fingerprint, key) {
-            let at = self.effective(now);
-            let entry = &mut self.entries[i];
-            entry.state = entry.policy(&self.rules).migrate(&old, &entry.state, at);
+        if let (Some(i), Some(state)) = (kept, migrated) {
+            self.entries[i].state = state;
             self.fresh_from = Nanos::ZERO;
         }
     }
@@ -256,16 +267,21 @@ impl<P: Algorithm, K: KeyForm> Page<P, K> {
             return 0;
         }
         let rules = &*self.rules;
-        let is_used = |entry: &Entry<K, P::State>| !entry.policy(rules).is_fresh(&entry.state, now);
-        // Asked first and taken out afterwards: a policy that panics leaves the page whole.
-        let (mut used, mut fresh_from) = (0, Nanos::MAX);
-        for entry in self.entries.iter().filter(|entry| is_used(entry)) {
-            used += 1;
-            fresh_from = fresh_from.min(fresh_at(entry.policy(rules), &entry.state, now));
-        }
-        let forgotten = self.entries.len() - used;
+        let mut fresh_from = Nanos::MAX;
+        let ask = |entry: &Entry<K, P::State>| {
+            let policy = entry.policy(rules);
+            let is_used = !policy.is_fresh(&entry.state, now);
+            if is_used {
+                fresh_from = fresh_from.min(fresh_at(policy, &entry.state, now));
+            }
+            is_used
+        };
+        // All are asked before any is taken out: a policy that panics leaves the page as it was.
+        let used: Vec<bool> = self.entries.iter().map(ask).collect();
+        let forgotten = used.iter().filter(|used| !**used).count();
         if forgotten > 0 {
-            self.entries.retain(is_used);
+            let mut used = used.into_iter();
+            self.entries.retain(|_| used.next() != Some(false));
             self.tag_anew();
             self.floor = now;
             self.give_back_room();

@@ -1,9 +1,10 @@
 //! Which page holds which clients: linear hashing, so that the table follows the number of clients and is never rebuilt.
 //!
-//! There is room for all pages from the start, but only as many are in use as the clients need: few clients lie close
-//! together, and a million of them lie in pages as full as those of a thousand. The table grows by splitting one page into
+//! Only as many pages are in use as the clients need: few clients lie close together, and a million of them lie in pages as
+//! full as those of a thousand. The table grows by splitting one page into
 //! two; that is the most that one call ever does.
 
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::{Arc, OnceLock};
 
 use ratelimit_core::Algorithm;
@@ -14,13 +15,14 @@ use super::page::Page;
 use super::rules::Rules;
 use crate::sync::{AtomicUsize, Ordering};
 
-/// Clients to a page, on average. A page that is to be split next holds up to twice as many: about those that have tags.
+/// Clients to a page, on average. A page that is to be split next holds up to twice as many, of
+/// whom the last few have no tag.
 const CLIENTS_A_PAGE: usize = if cfg!(loom_model) { 1 } else { 12 };
 /// Pages in use from the start, so that threads seldom meet at one.
 const FEWEST: usize = if cfg!(loom_model) { 1 } else { 64 };
 /// More pages are not made; beyond 50 million clients they are longer instead.
 const MOST: usize = 1 << 22;
-/// Pages that are made together: 16 KiB.
+/// Pages that are made together, at most: 16 KiB.
 const CHUNK: usize = if cfg!(loom_model) { 2 } else { 256 };
 
 /// All pages.
@@ -35,6 +37,10 @@ pub(super) struct Pages<P: Algorithm, K> {
     /// Of pages that are not in use yet; a split gives a new page those of the old.
     rules: Arc<Rules<P, K>>,
 }
+
+/// A panic of a policy leaves pages whole, and nothing here is changed by one.
+impl<P: Algorithm, K> UnwindSafe for Pages<P, K> {}
+impl<P: Algorithm, K> RefUnwindSafe for Pages<P, K> {}
 
 type Chunk<P, K> = Box<[Latch<Page<P, K>>]>;
 
@@ -58,12 +64,13 @@ impl<P: Algorithm, K: KeyForm> Pages<P, K> {
     /// The page at `index`, which is below `most`.
     #[inline]
     fn page(&self, index: usize) -> &Latch<Page<P, K>> {
-        &self.chunks[index / CHUNK].get_or_init(|| self.chunk())[index % CHUNK]
+        &self.chunks[index / CHUNK].get_or_init(|| self.chunk(index / CHUNK))[index % CHUNK]
     }
 
     #[cold]
-    fn chunk(&self) -> Chunk<P, K> {
-        (0..CHUNK).map(|_| Latch::new(Page::new(Arc::clone(&self.rules)))).collect()
+    fn chunk(&self, chunk: usize) -> Chunk<P, K> {
+        let pages = CHUNK.min(self.most - chunk * CHUNK);
+        (0..pages).map(|_| Latch::new(Page::new(Arc::clone(&self.rules)))).collect()
     }
 
     /// The page of a client, locked.

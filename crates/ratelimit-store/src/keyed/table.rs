@@ -12,7 +12,7 @@ use super::page::{Answers, Page, fresh_at};
 use super::pages::Pages;
 use super::rules::Rules;
 use super::stats::Stats;
-use crate::cell::{Cell, lock};
+use crate::cell::{Cell, lock, try_lock};
 use crate::sync::{AtomicU64, AtomicUsize, Mutex, MutexGuard, Ordering};
 use crate::wait::{Gate, Pass};
 
@@ -251,7 +251,7 @@ impl<P: Algorithm, K: KeyForm> Table<P, K> {
     /// Splits a page when there are more clients than the pages in use are for, unless somebody is at it.
     pub(super) fn grow(&self) {
         if self.pages.is_crowded(self.len())
-            && let Ok(_one_at_a_time) = self.change.try_lock()
+            && let Some(_one_at_a_time) = try_lock(&self.change)
         {
             self.pages.split();
         }
@@ -414,6 +414,21 @@ mod model {
             let allowed = u32::from(check(&table, &mover, NOW, 1).is_allowed());
             assert_eq!(allowed + other.join().unwrap(), 1);
             assert_eq!((table.len(), found(&table, &[mover, newcomer])), (2, 2));
+        });
+    }
+
+    /// A client is asked for while its page is split.
+    #[test]
+    fn a_split_hides_nobody() {
+        loom::model(|| {
+            let table = table(8);
+            let mover = mover(&table);
+            check(&table, &mover, NOW, 1);
+            let elsewhere = Arc::clone(&table);
+            let other = thread::spawn(move || elsewhere.pages.split());
+            let allowed = [1, 1].map(|cost| check(&table, &mover, NOW, cost).is_allowed());
+            other.join().unwrap();
+            assert_eq!((allowed, found(&table, &[mover])), ([true, false], 1));
         });
     }
 
