@@ -197,3 +197,83 @@ fn an_assertion_that_holds_is_said() {
     assert_eq!(broken.status.code(), Some(3));
     assert!(stderr(&broken).contains("holds: sliding-log.peak.overshoot <= 1\n"), "{}", stderr(&broken));
 }
+
+/// Simulations write what other commands write, in the same words.
+#[test]
+fn simulations_export_as_other_commands_do() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name);
+    let polite = rlsim(folder.path(), &["storm", "polite-queue", "--print"]).stdout;
+    std::fs::write(path("mine.json"), &polite).expect("a file");
+    for (command, chart) in
+        [(&["storm", "mine.json"][..], "mine-storm.svg"), (&["cluster", "--trace", "t.csv"], "cluster.svg")]
+    {
+        let run = |words: &[&str]| rlsim(folder.path(), &[command, words].concat());
+        let table = run(&[]);
+        assert!(table.status.success(), "{}", stderr(&table));
+        assert!(stderr(&table).ends_with(&format!("wrote {chart}\n")), "{}", stderr(&table));
+        let svg = std::fs::read(path(chart)).expect("the chart");
+        let json = run(&["--no-chart", "--export", "-"]).stdout;
+        assert!(json.starts_with(b"{\n  \"") && json.ends_with(b"}\n"));
+        std::fs::remove_file(path(chart)).expect("the chart");
+        assert_eq!(run(&["--export", "svg:-"]).stdout, svg);
+        let named = run(&["--export", "json:a.txt", "svg:b"]);
+        assert_eq!(named.stdout, table.stdout);
+        assert_eq!((std::fs::read(path("a.txt")).unwrap(), std::fs::read(path("b")).unwrap()), (json, svg));
+        assert!(!path(chart).exists(), "one chart is enough");
+        let other = run(&["--export", "x.md"]);
+        assert_eq!(other.status.code(), Some(2));
+        assert!(
+            stderr(&other).contains("expected a name that ends in .svg, .png, .json, or `-`"),
+            "{}",
+            stderr(&other)
+        );
+        #[cfg(feature = "png")]
+        {
+            assert!(run(&["--export", "c.png"]).status.success());
+            assert!(std::fs::read(path("c.png")).unwrap().starts_with(b"\x89PNG"));
+            assert!(!path(chart).exists(), "a PNG is the chart");
+        }
+    }
+    let lost = rlsim(folder.path(), &["storm", "mine.json", "--export", "mine.json"]);
+    assert_eq!(lost.status.code(), Some(1));
+    assert!(stderr(&lost).contains("it is read here too and would be lost"), "{}", stderr(&lost));
+    assert_eq!(std::fs::read(path("mine.json")).unwrap(), polite);
+}
+
+/// Ctrl-C while a command works leaves nothing half-written, and the old file as it was.
+#[test]
+#[cfg(unix)]
+fn an_interrupt_leaves_no_file() {
+    let commands: [&[&str]; 3] = [
+        &["compare", "--trace", "-"],
+        &["storm", "metastable", "--replicates", "10000"],
+        &["cluster", "--pattern", "poisson --rate 5000/s --duration 500s"],
+    ];
+    for command in commands {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("x.json"), "old").expect("a file");
+        let files = || std::fs::read_dir(folder.path()).expect("the folder").count();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_rlsim"))
+            .args(command)
+            .args(["--export", "x.json"])
+            .current_dir(folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program runs");
+        // Waiting would close it, and so end what reads it.
+        let _stdin = child.stdin.take();
+        // The file, its successor, and the chart's.
+        while files() < 3 {
+            assert_eq!(child.try_wait().expect("a state"), None, "{command:?} ended early");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+        assert!(sent.success());
+        assert_eq!(child.wait().expect("an end").code(), Some(130), "{command:?}");
+        assert_eq!(files(), 1, "{command:?}");
+        assert_eq!(std::fs::read_to_string(folder.path().join("x.json")).expect("the file"), "old");
+    }
+}

@@ -291,7 +291,7 @@ fn mistakes_say_where_and_what_was_expected() {
     for (words, part) in [
         (["polite-cue", "--no-chart"], "no scenario \"polite-cue\"; expected a TOML file or one of polite-queue"),
         (["absent.toml", "--no-chart"], "absent.toml: "),
-        (["polite-queue", "--export=x.png"], "expected a name that ends in .svg or .json"),
+        (["polite-queue", "--export=x.md"], "expected a name that ends in .svg, .png, .json"),
     ] {
         let error = output(&words).unwrap_err();
         assert_eq!(error.exit_code(), 2);

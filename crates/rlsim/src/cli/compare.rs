@@ -12,7 +12,6 @@ use super::export::{Exports, Kind};
 use super::policies::policies;
 use super::{output, progress, words};
 use crate::chart;
-use crate::cli::Output;
 use crate::client::{self, ClientView};
 use crate::compare::Comparison;
 use crate::error::{Error, Result};
@@ -67,9 +66,7 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
     } else if !args.no_chart && !exports.has(&PICTURES) {
         let charts = [(Kind::Svg, "compare")].into_iter().chain(args.client.as_ref().map(|_| (Kind::Client, "client")));
         for (kind, what) in charts {
-            if let Some(chart) = default_chart(&inputs, what, &read) {
-                exports.add(kind, chart);
-            }
+            exports.add_unasked(kind, &default_chart_path(&inputs, what), &read, &mut std::io::stderr());
         }
     } else if let Some(client) = args.client.as_ref().filter(|_| !exports.has(&OF_A_CLIENT)) {
         return Err(Error::usage(format!(
@@ -205,15 +202,7 @@ fn cores() -> NonZeroUsize {
     std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
-/// The chart that is written without being asked for; where the folder cannot be written it is said, and no error.
-fn default_chart(inputs: &[Input], what: &str, read: &[PathBuf]) -> Option<Output> {
-    let advice = "(--export FILE.svg writes it elsewhere, --no-chart leaves it)";
-    Output::create(&default_chart_path(inputs, what), read)
-        .inspect_err(|error| output::talk(&format!("rlsim: no chart: {error} {advice}")))
-        .ok()
-}
-
-/// `burst-compare.svg` for `traces/burst.csv`, `stdin-compare.svg` for `-`.
+/// The chart that is written without being asked for: `burst-compare.svg` for `traces/burst.csv`, `stdin-compare.svg` for `-`.
 fn default_chart_path(inputs: &[Input], what: &str) -> PathBuf {
     let stem = match inputs.first() {
         Some(Input::File(path)) => {

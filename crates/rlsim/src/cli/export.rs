@@ -2,6 +2,7 @@
 //! same in each: `KIND:FILE`, where the kind may be left out if the ending of the file says it, and `-` is stdout (JSON
 //! without a kind). A kind is a form of file, such as `csv`, or one of several charts, such as `envelope`.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::output::{self, Output};
@@ -9,7 +10,7 @@ use crate::error::{Error, Result};
 
 /// What an export holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// The chart that the command is about.
     Svg,
     /// The burst envelope.
@@ -47,7 +48,7 @@ const CHARTS: [(&str, Kind); 4] =
     [("envelope", Kind::Envelope), ("raster", Kind::Raster), ("ranked", Kind::Ranked), ("client", Kind::Client)];
 
 /// The exports of one command.
-pub(super) struct Exports {
+pub(crate) struct Exports {
     open: Vec<Export>,
 }
 
@@ -66,28 +67,47 @@ impl Exports {
     ///
     /// # Errors
     /// [`Error::Usage`] for another kind of file, [`Error::Failed`] for a path that cannot be written.
-    pub(super) fn open(paths: &[PathBuf], knows: &[Kind], read: &[PathBuf]) -> Result<Self> {
+    pub(crate) fn open(paths: &[PathBuf], knows: &[Kind], read: &[PathBuf]) -> Result<Self> {
         let open = paths.iter().map(|path| open(path, knows, read)).collect::<Result<_>>()?;
         Ok(Exports { open })
     }
 
-    /// Adds a file that was opened elsewhere.
-    pub(super) fn add(&mut self, kind: Kind, file: Output) {
-        self.open.push(Export { kind, png: false, file: Some(file) });
+    /// Adds the chart that is written without being asked for; where it cannot be, that is said on `talk`, and no error.
+    pub(crate) fn add_unasked(&mut self, kind: Kind, path: &Path, read: &[PathBuf], talk: &mut dyn Write) {
+        match Output::create(path, read) {
+            Ok(file) => self.open.push(Export { kind, png: false, file: Some(file) }),
+            Err(error) => output::say(
+                talk,
+                &format!("rlsim: no chart: {error} (--export FILE.svg writes it elsewhere, --no-chart leaves it)"),
+            ),
+        }
     }
 
     /// Whether stdout is taken, so that the table has to stay away.
-    pub(super) fn take_stdout(&self) -> bool {
+    pub(crate) fn take_stdout(&self) -> bool {
         self.open.iter().any(|export| export.file.is_none())
     }
 
     /// Whether any export is of one of `kinds`.
-    pub(super) fn has(&self, kinds: &[Kind]) -> bool {
+    pub(crate) fn has(&self, kinds: &[Kind]) -> bool {
         self.open.iter().any(|export| kinds.contains(&export.kind))
     }
 
     /// Renders all, then writes all: whole or not at all.
     pub(super) fn write(self, render: impl Fn(Kind) -> Result<String>) -> Result<()> {
+        output::to_stdout(|out| self.write_to(render, out, &mut std::io::stderr()))
+    }
+
+    /// As [`write`](Exports::write), with `out` for stdout; names of files go to `talk`.
+    ///
+    /// # Errors
+    /// What `render` returns, and [`Error::Failed`] where something cannot be written. A closed pipe is no error.
+    pub(crate) fn write_to(
+        self,
+        render: impl Fn(Kind) -> Result<String>,
+        out: &mut dyn Write,
+        talk: &mut dyn Write,
+    ) -> Result<()> {
         let mut contents = Vec::with_capacity(self.open.len());
         for export in &self.open {
             let text = render(export.kind)?;
@@ -95,11 +115,11 @@ impl Exports {
         }
         for (export, content) in self.open.into_iter().zip(contents) {
             match export.file {
-                None => output::print(&content)?,
+                None => output::print_to(out, &content)?,
                 Some(file) => {
                     let path = file.path().display().to_string();
                     file.write(&content)?;
-                    output::talk(&format!("wrote {path}"));
+                    output::say(talk, &format!("wrote {path}"));
                 }
             }
         }

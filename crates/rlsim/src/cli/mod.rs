@@ -25,7 +25,8 @@ use clap::Parser as _;
 use clap::error::{ContextKind, ErrorKind};
 
 pub use args::{Cli, Command};
-pub use output::Output;
+pub(crate) use export::{Exports, Kind};
+pub(crate) use output::print_to;
 
 use crate::error::{Error, Result};
 

@@ -8,33 +8,45 @@ use tempfile::{NamedTempFile, TempPath};
 
 use crate::error::{Error, Result};
 
-/// Says something on stderr. Nothing is lost when nobody listens.
+/// Says something on stderr.
 pub(super) fn talk(message: &str) {
-    let _ = writeln!(io::stderr().lock(), "{message}");
+    say(&mut io::stderr().lock(), message);
 }
 
-/// Runs `write` on a buffered stdout. A reader that has gone away is no error.
+/// Says something beside the output. Nothing is lost when nobody listens.
+pub(super) fn say(talk: &mut dyn Write, message: &str) {
+    let _ = writeln!(talk, "{message}");
+}
+
+/// Runs `write` on a buffered stdout.
 pub(super) fn to_stdout(write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
     write(&mut out)?;
-    match out.flush() {
+    unless_closed(out.flush())
+}
+
+/// Writes text or bytes to stdout.
+pub(super) fn print(content: &(impl AsRef<[u8]> + ?Sized)) -> Result<()> {
+    print_to(&mut io::stdout().lock(), content.as_ref())
+}
+
+/// Writes to `out`, which stands for stdout.
+pub(crate) fn print_to(out: &mut dyn Write, content: &[u8]) -> Result<()> {
+    unless_closed(out.write_all(content).and_then(|()| out.flush()))
+}
+
+/// A reader that has gone away is no error.
+fn unless_closed(written: io::Result<()>) -> Result<()> {
+    match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::failed(format!("stdout: {error}"))),
         _ => Ok(()),
     }
 }
 
-/// Writes text or bytes to stdout.
-pub(super) fn print(content: &(impl AsRef<[u8]> + ?Sized)) -> Result<()> {
-    to_stdout(|out| match out.write_all(content.as_ref()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::failed(format!("stdout: {error}"))),
-        _ => Ok(()),
-    })
-}
-
 /// A file to be written: a temporary one beside it is opened before the work, and takes its place after it. Dropped
 /// unwritten, it leaves nothing behind.
 #[derive(Debug)]
-pub struct Output {
+pub(super) struct Output {
     path: PathBuf,
     temporary: NamedTempFile,
 }
@@ -48,7 +60,7 @@ impl Output {
     ///
     /// # Errors
     /// [`Error::Failed`] that names the path and what stands in the way.
-    pub fn create(path: &Path, read: &[PathBuf]) -> Result<Self> {
+    pub(super) fn create(path: &Path, read: &[PathBuf]) -> Result<Self> {
         let refused =
             |why: &dyn std::fmt::Display| Error::failed(format!("{}: cannot be written: {why}", path.display()));
         if read.iter().any(|read| is_same_file(read, path)) {
@@ -79,7 +91,7 @@ impl Output {
     ///
     /// # Errors
     /// [`Error::Failed`] if the content cannot be stored; then the old file, if any, is as it was.
-    pub fn write(mut self, content: &[u8]) -> Result<()> {
+    pub(super) fn write(mut self, content: &[u8]) -> Result<()> {
         let failed = |error: io::Error| Error::failed(format!("{}: cannot be written: {error}", self.path.display()));
         self.temporary.write_all(content).and_then(|()| self.temporary.flush()).map_err(failed)?;
         let temporary = self.temporary.path().to_owned();
@@ -89,7 +101,7 @@ impl Output {
     }
 
     /// The path that is written in the end.
-    pub fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         &self.path
     }
 }

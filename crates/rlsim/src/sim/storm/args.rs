@@ -12,6 +12,7 @@ use super::heat;
 use super::report;
 use super::retry::Mixture;
 use super::scenario::Scenario;
+use crate::cli::print_to;
 use crate::error::{Error, Result};
 use crate::generate::units::parse_threads;
 use crate::sim::export::{ExportArgs, Targets};
@@ -58,7 +59,7 @@ impl StormArgs {
     pub fn run(&self, out: &mut dyn Write, talk: &mut dyn Write) -> Result<()> {
         let (name, text) = load(&self.scenario)?;
         if self.print {
-            return out.write_all(text.as_bytes()).map_err(|error| Error::failed(format!("stdout: {error}")));
+            return print_to(out, text.as_bytes());
         }
         let mut scenario = Scenario::parse(&text, &self.scenario)?;
         if !self.retry.is_empty() {
