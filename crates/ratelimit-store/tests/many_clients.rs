@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ratelimit_core::{Algorithm, BucketState, Decision, FixedWindow, Nanos, Policy, TokenBucket, Unlimited};
+use ratelimit_core::{Decision, FixedWindow, Nanos, Policy, TokenBucket, Unlimited};
 use ratelimit_store::{KeyForm, KeyedLimiter, ManualClock};
 
 const SECOND: Nanos = Nanos::from_secs(1);
@@ -252,46 +252,4 @@ fn the_debt_of_one_newcomer_does_not_keep_all_others_out() {
     limiter.check_n_at("kept", SECOND, 1);
     limiter.charge_at("debtor", SECOND, 100_000);
     assert_eq!(limiter.check_at("other", SECOND).retry_after(), Some(SECOND));
-}
-
-#[test]
-fn a_policy_that_panics_takes_no_places() {
-    #[derive(Debug, Clone)]
-    struct Panics(TokenBucket);
-    impl Algorithm for Panics {
-        type State = BucketState;
-        fn fresh(&self) -> BucketState {
-            self.0.fresh()
-        }
-        fn capacity(&self) -> u64 {
-            self.0.capacity()
-        }
-        fn decide(&self, state: &mut BucketState, now: Nanos, cost: u64) -> Decision {
-            assert_ne!(cost, 3, "no cost of 3 in this test's policy");
-            self.0.decide(state, now, cost)
-        }
-        fn charge(&self, state: &mut BucketState, now: Nanos, cost: u64) {
-            self.0.charge(state, now, cost);
-        }
-        fn refund(&self, state: &mut BucketState, cost: u64) {
-            self.0.refund(state, cost);
-        }
-        fn used(&self, state: &BucketState, now: Nanos) -> u64 {
-            self.0.used(state, now)
-        }
-        fn is_fresh(&self, state: &BucketState, now: Nanos) -> bool {
-            self.0.is_fresh(state, now)
-        }
-        fn migrate(&self, old: &Self, state: &BucketState, now: Nanos) -> BucketState {
-            self.0.migrate(&old.0, state, now)
-        }
-    }
-    let limiter = KeyedLimiter::builder(Panics(bucket(10, 1))).max_clients(5).build();
-    for i in 0..5_u64 {
-        let call = std::panic::AssertUnwindSafe(|| limiter.check_n_at(i.to_be_bytes(), SECOND, 3));
-        assert!(std::panic::catch_unwind(call).is_err());
-    }
-    assert!(limiter.is_empty());
-    assert!(limiter.check_at("another", SECOND).is_allowed());
-    assert_eq!(limiter.stats().overflow, 0);
 }

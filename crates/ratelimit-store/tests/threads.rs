@@ -143,6 +143,40 @@ fn a_live_change_meets_every_client_while_the_table_grows() {
     }
 }
 
+/// A policy that holds what need not be whole after a panic: the limiter is all the same.
+struct Hooked {
+    bucket: TokenBucket,
+    _hook: std::sync::Arc<dyn Fn() + Send + Sync>,
+}
+
+impl Algorithm for Hooked {
+    type State = ratelimit_core::BucketState;
+    fn fresh(&self) -> Self::State {
+        self.bucket.fresh()
+    }
+    fn capacity(&self) -> u64 {
+        self.bucket.capacity()
+    }
+    fn decide(&self, state: &mut Self::State, now: Nanos, cost: u64) -> ratelimit_core::Decision {
+        self.bucket.decide(state, now, cost)
+    }
+    fn charge(&self, state: &mut Self::State, now: Nanos, cost: u64) {
+        self.bucket.charge(state, now, cost);
+    }
+    fn refund(&self, state: &mut Self::State, cost: u64) {
+        self.bucket.refund(state, cost);
+    }
+    fn used(&self, state: &Self::State, now: Nanos) -> u64 {
+        self.bucket.used(state, now)
+    }
+    fn is_fresh(&self, state: &Self::State, now: Nanos) -> bool {
+        self.bucket.is_fresh(state, now)
+    }
+    fn migrate(&self, old: &Self, state: &Self::State, now: Nanos) -> Self::State {
+        self.bucket.migrate(&old.bucket, state, now)
+    }
+}
+
 /// What a service may do with a limiter: hand it to other threads, and use it on after a panic was caught.
 #[test]
 fn limiters_go_everywhere() {
@@ -150,4 +184,5 @@ fn limiters_go_everywhere() {
     goes_everywhere::<KeyedLimiter<Policy>>();
     goes_everywhere::<KeyedLimiter<SlidingLog, ratelimit_store::Exact, ManualClock>>();
     goes_everywhere::<Limiter<TokenBucket>>();
+    goes_everywhere::<KeyedLimiter<Hooked>>();
 }

@@ -361,6 +361,29 @@ impl<P: Algorithm + Clone, K: KeyForm> Gate for Table<P, K> {
     }
 }
 
+#[cfg(all(test, not(loom_model)))]
+mod tests {
+    use super::super::key::Exact;
+    use super::*;
+    use ratelimit_core::FixedWindow;
+
+    /// A panic under the lock of changes, as of a policy that cannot be migrated, stops no page from being split.
+    #[test]
+    fn the_table_grows_after_a_panic() {
+        let policy = FixedWindow::per(1, std::time::Duration::from_secs(1)).unwrap();
+        let table: Table<FixedWindow, Exact> = Table::new(policy, 100_000);
+        let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let _held = lock(&table.change);
+            panic!("a policy that cannot be migrated");
+        }));
+        assert!(panic.is_err());
+        for i in 0..5_000_u32 {
+            let _: Decision = table.check(&i.to_be_bytes(), Nanos::ZERO, 1);
+        }
+        assert!(table.pages.active() > 400, "{} pages", table.pages.active());
+    }
+}
+
 /// Run by `scripts/test` in a build of their own, where there is one page to begin with and the second client splits it.
 #[cfg(all(test, loom_model))]
 mod model {
