@@ -2,11 +2,15 @@
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
+use std::pin::Pin;
 use std::sync::Arc;
 
 use ratelimit_core::{Algorithm, Decision};
 
 use crate::{Clock, KeyForm, KeyedLimiter};
+
+/// The decisions of several limits to come.
+pub type DecideAll<E> = Pin<Box<dyn Future<Output = Result<Vec<Decision>, E>> + Send>>;
 
 /// Decides per client, perhaps asynchronously.
 ///
@@ -53,6 +57,17 @@ pub trait Backend: Send + Sync {
 
     /// Forgets the client.
     fn reset(&self, key: &[u8]) -> Self::Change;
+
+    /// Decides one request under several limits in one step: all are charged, or none is. Each is a limiter, a client's key
+    /// and a cost, and the answers are in their order. Where one refuses, those that would have allowed say what they
+    /// would of cost 0: what is there.
+    ///
+    /// `None` where these cannot be decided in one step, as no backend can of which nothing else is said: then they have to
+    /// be asked one after another. Nothing is asked before the future is polled.
+    fn check_all(asked: &[(&Self, &[u8], u64)]) -> Option<DecideAll<Self::Error>> {
+        let _ = asked;
+        None
+    }
 
     /// Whether the error says that the backend is down for others too, and not about this call alone.
     fn is_down(error: &Self::Error) -> bool {
@@ -126,6 +141,12 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
 
     fn reset(&self, key: &[u8]) -> Self::Change {
         (**self).reset(key)
+    }
+
+    fn check_all(asked: &[(&Self, &[u8], u64)]) -> Option<DecideAll<B::Error>> {
+        let inner: Vec<(&B, &[u8], u64)> =
+            asked.iter().map(|(backend, key, cost)| (&***backend, *key, *cost)).collect();
+        B::check_all(&inner)
     }
 
     fn is_down(error: &Self::Error) -> bool {

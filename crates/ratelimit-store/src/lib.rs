@@ -123,7 +123,7 @@ pub mod redis;
 mod sync;
 pub mod wait;
 
-pub use backend::Backend;
+pub use backend::{Backend, DecideAll};
 #[cfg(feature = "fast-clock")]
 pub use clock::FastClock;
 pub use clock::{Clock, CoarseClock, ManualClock, SystemClock};

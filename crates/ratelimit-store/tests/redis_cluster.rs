@@ -6,8 +6,9 @@ mod redis_common;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use ratelimit_core::Decision;
 use ratelimit_store::redis::{SharedError, SharedLimiter};
-use ratelimit_store::{Fallback, Source};
+use ratelimit_store::{Backend, Fallback, Source};
 use redis_common::cluster::Cluster;
 use redis_common::faults::FAILOVER;
 use redis_common::load::BOUND;
@@ -94,6 +95,29 @@ fn a_slot_that_moves_is_followed() {
         cluster.move_slot(slot, to);
         assert!(limiter.check("a").await.unwrap().is_allowed());
         assert!(!limiter.check("a").await.unwrap().is_allowed(), "5 were there");
+    });
+}
+
+/// The limits of one client lie in one slot, and are one step; those of two clients mostly do not.
+#[test]
+#[ignore = "needs redis-server"]
+fn several_limits_of_a_client_are_one_step() {
+    let cluster = Cluster::start();
+    let urls = cluster.urls();
+    let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+    run(async {
+        let second = patient("token-bucket:9/1h").connect_cluster(&urls).unwrap();
+        let day = patient("fixed-window:3/1d").connect_cluster(&urls).unwrap();
+        for client in ["alice", "bob", "carol", "dave"].map(str::as_bytes) {
+            for request in 0..5 {
+                let call = SharedLimiter::check_all(&[(&second, client, 2), (&day, client, 1)]).expect("one slot");
+                let allowed = call.await.unwrap().iter().all(Decision::is_allowed);
+                assert_eq!(allowed, request < 3);
+            }
+            let left = second.peek(client, 0).await.unwrap();
+            assert!(matches!(left, Decision::Allowed { remaining: 3, .. }), "{left:?}");
+        }
+        assert!(SharedLimiter::check_all(&[(&second, &b"alice"[..], 2), (&day, &b"bob"[..], 1)]).is_none());
     });
 }
 

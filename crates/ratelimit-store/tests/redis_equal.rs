@@ -226,6 +226,69 @@ fn several_rules() {
 }
 
 /// Hundreds of entries, which are read and written in part: begun, worked off, cut, given back, and begun again.
+/// Several limits in one step, beside the core's: looked at one by one, and charged if all allow.
+async fn compare_several(policies: &[Policy], shared: &[ReplayLimiter], start: u64, steps: &[(Step, Vec<u64>)]) {
+    let clients = [b"alice", b"bobby"];
+    for (one, client) in shared.iter().flat_map(|one| clients.map(|client| (one, client))) {
+        one.reset(client).await.unwrap();
+    }
+    // Each policy's clients.
+    let mut states: Vec<Vec<PolicyState>> =
+        policies.iter().map(|policy| clients.iter().map(|_| policy.fresh()).collect()).collect();
+    let mut now = start;
+    for (i, (step, costs)) in steps.iter().enumerate() {
+        now = now.saturating_add_signed(step.forward).min(1 << 52);
+        let at = Nanos::from_micros(now);
+        // One client at all, or each policy's own.
+        let whose = |place: usize| if step.cost == 1 { 0 } else { (i + place) % clients.len() };
+        let cost = |place: usize| costs[place] % (policies[place].capacity() + 1);
+        let asked: Vec<(&ReplayLimiter, &[u8], u64)> =
+            (0..shared.len()).map(|place| (&shared[place], &clients[whose(place)][..], cost(place))).collect();
+        let answers = ReplayLimiter::check_all_at(&asked, at).await.unwrap().expect("one server");
+        let peek = |place: usize, cost| policies[place].peek(&states[place][whose(place)], at, cost);
+        let expected: Vec<Decision> = if (0..policies.len()).all(|place| peek(place, cost(place)).is_allowed()) {
+            let mut charge = |place: usize| policies[place].decide(&mut states[place][whose(place)], at, cost(place));
+            (0..policies.len()).map(&mut charge).collect()
+        } else {
+            let answer = |place| match peek(place, cost(place)) {
+                Decision::Allowed { .. } => peek(place, 0),
+                refused => refused,
+            };
+            (0..policies.len()).map(answer).collect()
+        };
+        assert_eq!(answers, expected, "step {i} of {steps:?} from {start}");
+    }
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn several_limits_in_one_step() {
+    let server = Server::start(&[]);
+    let texts = [
+        "token-bucket:7/20ms,burst=9",
+        "fixed-window:12/30ms",
+        "sliding-log:9/25ms",
+        "sliding-counter:11/25ms",
+        "leaky-bucket:7/20ms,burst=8",
+        "token-bucket:3/10ms",
+    ];
+    let policies = texts.map(policy);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let shared: Vec<ReplayLimiter> = texts.iter().map(|text| server.replay(text, "several")).collect();
+    let step = (steps(20_000, 5), prop::collection::vec(0..6_u64, texts.len()));
+    let step = step.prop_map(|(steps, costs)| (steps[0], costs));
+    let stories = (2..=texts.len(), starts(), prop::collection::vec(step, 1..60));
+    let config = Config { cases: 60, failure_persistence: None, ..Config::default() };
+    let rng = proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha);
+    let result = TestRunner::new_with_rng(config, rng).run(&stories, |(limits, start, steps)| {
+        runtime.block_on(compare_several(&policies[..limits], &shared[..limits], start, &steps));
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+}
+
 #[test]
 #[ignore = "needs redis-server"]
 fn a_long_log() {

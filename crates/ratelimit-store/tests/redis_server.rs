@@ -6,7 +6,7 @@ mod redis_common;
 use ratelimit_core::{Decision, Nanos};
 use ratelimit_store::redis::{SharedError, SharedLimiter};
 use ratelimit_store::{Backend, Fallback, Source};
-use redis_common::{Server, patient, policy, run, until};
+use redis_common::{PATIENCE, Server, patient, policy, run, until};
 
 const EACH: [&str; 6] = [
     "fixed-window:5/1h",
@@ -60,6 +60,85 @@ fn every_operation_by_every_algorithm() {
             assert_eq!(limiter.check_n("a", 6).await.unwrap(), Decision::Never { capacity: 5 }, "{text}");
         });
     }
+}
+
+/// Calls of scripts that the server has had, by name.
+fn calls(server: &Server) -> u64 {
+    let stats: String = redis::cmd("INFO").arg("commandstats").query(&mut server.admin()).unwrap();
+    let line = stats.lines().find_map(|line| line.strip_prefix("cmdstat_evalsha:calls="));
+    line.map_or(0, |line| line.split(',').next().unwrap().parse().unwrap())
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn several_limits_are_one_round_trip_and_all_or_nothing() {
+    let server = Server::start(&[]);
+    run(async {
+        let (second, hour) = (server.shared("token-bucket:9/1h"), server.shared("fixed-window:3/1d"));
+        let ask = async |cost| {
+            let asked: [(&SharedLimiter, &[u8], u64); 2] = [(&second, b"alice", cost), (&hour, b"alice", 1)];
+            SharedLimiter::check_all(&asked).expect("one server").await.unwrap()
+        };
+        let remaining = |decisions: &[Decision]| -> Vec<u64> { decisions.iter().map(|one| allowed(one).0).collect() };
+        assert_eq!(remaining(&ask(2).await), [7, 2]);
+        redis::cmd("SCRIPT").arg("FLUSH").exec(&mut server.admin()).unwrap();
+        assert_eq!(remaining(&ask(2).await), [5, 1], "a server that has forgotten the script is told it again");
+        let before = calls(&server);
+        assert_eq!(remaining(&ask(2).await), [3, 0]);
+        for _ in 0..3 {
+            let refused = ask(2).await;
+            assert_eq!(allowed(&refused[0]).0, 3, "what one refuses is charged to no other");
+            assert!(matches!(refused[1], Decision::Denied { remaining: 0, .. }), "{refused:?}");
+        }
+        assert_eq!(calls(&server) - before, 4);
+        hour.reset("alice").await.unwrap();
+        let refused = ask(4).await;
+        assert!(matches!(refused[0], Decision::Denied { remaining: 3, .. }), "{refused:?}");
+        assert_eq!(allowed(&refused[1]).0, 3);
+
+        // A key that is not ours: an error, and nothing charged.
+        let key = "{rl:alice}fixed-window:3/1d";
+        redis::cmd("LPUSH").arg(key).arg("foreign").exec(&mut server.admin()).unwrap();
+        let asked: [(&SharedLimiter, &[u8], u64); 2] = [(&second, b"alice", 1), (&hour, b"alice", 1)];
+        let error = SharedLimiter::check_all(&asked).expect("one server").await.unwrap_err();
+        assert!(!error.is_down(), "{error}");
+        assert_eq!(allowed(&second.peek("alice", 0).await.unwrap()).0, 3);
+    });
+}
+
+/// Begins a change and goes away.
+fn begin_and_drop(mut change: <SharedLimiter as Backend>::Change) {
+    let context = &mut std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(change.as_mut().poll(context).is_pending());
+}
+
+/// Waits until so many units are left.
+async fn until_left(limiter: &SharedLimiter, units: u64) {
+    let deadline = std::time::Instant::now() + PATIENCE;
+    loop {
+        let left = allowed(&limiter.peek("alice", 0).await.unwrap()).0;
+        if left == units {
+            return;
+        }
+        assert!(std::time::Instant::now() < deadline, "{left} are left, expected {units}");
+        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    }
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn a_change_that_has_begun_is_made_though_nobody_waits_for_it() {
+    let server = Server::start(&[]);
+    run(async {
+        let limiter = server.shared("token-bucket:9/1d");
+        // The first has to connect before.
+        for left in [5, 1] {
+            begin_and_drop(Backend::charge(&limiter, b"alice", 4));
+            until_left(&limiter, left).await;
+        }
+        begin_and_drop(Backend::refund(&limiter, b"alice", 3));
+        until_left(&limiter, 4).await;
+    });
 }
 
 /// The longest-lived key lives until the state is fresh, whole milliseconds being what servers keep.

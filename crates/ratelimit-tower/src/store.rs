@@ -1,5 +1,6 @@
 //! Where the clients of a policy are kept: in memory, or in a backend that servers share.
 
+use std::any::Any;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -74,12 +75,16 @@ pub(crate) trait Shared: Send + Sync {
     fn peek(&self, key: &[u8], cost: u64) -> Boxed<Result<Decision, Unavailable>>;
     fn charge(&self, key: &[u8], cost: u64) -> Boxed<Result<(), Unavailable>>;
     fn refund(&self, key: &[u8], cost: u64) -> Boxed<Result<(), Unavailable>>;
+    /// All of `asked` in one step, as [`Backend::check_all`] does; `None` where they cannot be, being of other types than
+    /// this one, say.
+    fn check_all(&self, asked: &[(&dyn Shared, &[u8], u64)]) -> Option<Boxed<Result<Vec<Decision>, Unavailable>>>;
+    fn as_any(&self) -> &dyn Any;
 }
 
 /// Forgets the types of a [`Backend`].
 pub(crate) struct Remote<B>(pub(crate) B);
 
-impl<B: Backend> Shared for Remote<B> {
+impl<B: Backend + 'static> Shared for Remote<B> {
     fn check(&self, key: &[u8], cost: u64) -> Boxed<Result<Decision, Unavailable>> {
         boxed(self.0.check_n(key, cost))
     }
@@ -94,6 +99,18 @@ impl<B: Backend> Shared for Remote<B> {
 
     fn refund(&self, key: &[u8], cost: u64) -> Boxed<Result<(), Unavailable>> {
         boxed(self.0.refund(key, cost))
+    }
+
+    fn check_all(&self, asked: &[(&dyn Shared, &[u8], u64)]) -> Option<Boxed<Result<Vec<Decision>, Unavailable>>> {
+        let mut inner = Vec::with_capacity(asked.len());
+        for (shared, key, cost) in asked {
+            inner.push((&shared.as_any().downcast_ref::<Self>()?.0, *key, *cost));
+        }
+        B::check_all(&inner).map(boxed)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 }
 

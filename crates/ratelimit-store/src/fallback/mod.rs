@@ -15,6 +15,7 @@ mod answer;
 mod breaker;
 mod builder;
 mod counts;
+mod several;
 mod share;
 #[cfg(test)]
 mod tests;
@@ -32,7 +33,7 @@ pub use builder::{Builder, WhenDown};
 pub use counts::Counts;
 pub use share::share;
 
-use crate::{Backend, Clock, KeyedLimiter, SystemClock};
+use crate::{Backend, Clock, DecideAll, KeyedLimiter, SystemClock};
 use breaker::{Breaker, Entry};
 use counts::Counters;
 
@@ -181,8 +182,7 @@ impl<B: Backend, C: Clock> Fallback<B, C> {
         F: Future<Output = Result<T, B::Error>>,
     {
         let inner = &*self.inner;
-        let breaker = &inner.breakers[usize::from(inner.shared.part(key)) % PARTS];
-        let pass = match breaker.enter(inner.clock.now()) {
+        let pass = match inner.breaker(key).enter(inner.clock.now()) {
             Entry::Pass(pass) => pass,
             Entry::Shut { wait } => return Err(wait),
         };
@@ -202,6 +202,13 @@ impl<B: Backend, C: Clock> Fallback<B, C> {
             inner.counters.opened();
         }
         Err(wait)
+    }
+}
+
+impl<B: Backend, C> Inner<B, C> {
+    /// That of the part which serves the client.
+    fn breaker(&self, key: &[u8]) -> &Breaker {
+        &self.breakers[usize::from(self.shared.part(key)) % PARTS]
     }
 }
 
@@ -298,6 +305,10 @@ where
             }
             Ok(())
         })
+    }
+
+    fn check_all(asked: &[(&Self, &[u8], u64)]) -> Option<DecideAll<Infallible>> {
+        several::check_all(asked)
     }
 
     fn reset(&self, key: &[u8]) -> Self::Change {

@@ -74,6 +74,26 @@ impl Backend for Arc<Flaky> {
         self.result(key, Backend::reset(&self.inner, key))
     }
 
+    /// Under one lock, which a test needs not.
+    fn check_all(asked: &[(&Self, &[u8], u64)]) -> Option<DecideAll<Down>> {
+        let asked: Vec<_> = asked.iter().map(|(shared, key, cost)| (Arc::clone(shared), key.to_vec(), *cost)).collect();
+        Some(Box::pin(async move {
+            let mut decisions = Vec::new();
+            for (shared, key, cost) in &asked {
+                decisions.push(Backend::peek(shared, key, *cost).await?);
+            }
+            let allowed = decisions.iter().all(Decision::is_allowed);
+            for ((shared, key, cost), decision) in asked.iter().zip(&mut decisions) {
+                if allowed {
+                    *decision = shared.inner.check_n(key, *cost);
+                } else if decision.is_allowed() {
+                    *decision = shared.inner.peek(key, 0);
+                }
+            }
+            Ok(decisions)
+        }))
+    }
+
     fn is_down(error: &Down) -> bool {
         matches!(error, Down::All)
     }
@@ -309,4 +329,54 @@ fn one_clients_own_failures_open_no_breaker() {
     assert_eq!(scene.check("good", 1).source, Source::Shared);
     let counts = scene.limiter.counts();
     assert_eq!((counts.failures, counts.opened), (10, 0));
+}
+
+/// Asks two scenes' limits at once, and returns who allows, and what each has left.
+fn both(one: &Scene, other: &Scene, costs: [u64; 2]) -> [(bool, u64); 2] {
+    let asked: [(_, &[u8], u64); 2] = [(&one.limiter, b"a", costs[0]), (&other.limiter, b"a", costs[1])];
+    let answers = now(Fallback::check_all(&asked).expect("they can")).unwrap_or_else(|never| match never {});
+    [0, 1].map(|i| (answers[i].is_allowed(), remaining(&answers[i])))
+}
+
+#[test]
+fn several_limits_are_all_or_nothing_also_while_the_shared_limiter_is_down() {
+    let (one, other) = (scene(WhenDown::Local), scene(WhenDown::Local));
+    assert_eq!(both(&one, &other, [40, 1]), [(true, 60), (true, 99)]);
+    assert_eq!(both(&one, &other, [61, 1]), [(false, 60), (true, 99)], "what is there, with nothing charged");
+    assert_eq!(one.limiter.counts(), Counts { shared: 2, ..Counts::default() });
+
+    // A tenth of each limit, of which the first has used its own with the shared admission, and the second one unit.
+    [&one, &other].iter().for_each(|scene| scene.down(true));
+    for _ in 0..3 {
+        assert_eq!(both(&one, &other, [1, 1]), [(false, 0), (true, 9)]);
+    }
+    one.limiter.inner.local.reset(b"a");
+    assert_eq!(both(&one, &other, [4, 9]), [(true, 6), (true, 0)]);
+    assert_eq!(both(&one, &other, [4, 1]), [(true, 6), (false, 0)]);
+    let counts = Counts { shared: 2, local: 5, failures: 3, opened: 1, ..Counts::default() };
+    assert_eq!([one.limiter.counts(), other.limiter.counts()], [counts; 2]);
+
+    // One probe, which the other's breaker lets through as well.
+    [&one, &other].iter().for_each(|scene| scene.down(false));
+    [&one, &other].iter().for_each(|scene| scene.clock.advance(Nanos::from_millis(100)));
+    assert_eq!(both(&one, &other, [60, 1]), [(true, 0), (true, 98)]);
+    assert_eq!(both(&one, &other, [0, 1]), [(true, 0), (true, 97)]);
+}
+
+#[test]
+fn a_breaker_that_several_limits_share_lets_their_probe_through() {
+    let scene = scene(WhenDown::Closed);
+    let ask = |keys: [&[u8]; 2]| {
+        let asked = keys.map(|key| (&scene.limiter, key, 1));
+        let answers = now(Fallback::check_all(&asked).expect("they can")).unwrap_or_else(|never| match never {});
+        answers.iter().all(Decision::is_allowed)
+    };
+    scene.down(true);
+    assert!(!(0..3).any(|_| ask([b"a", b"b"])));
+    scene.down(false);
+    assert!(!ask([b"a", b"b"]), "the breaker is open");
+    scene.clock.advance(Nanos::from_millis(100));
+    assert!(ask([b"a", b"b"]) && ask([b"a", b"b"]));
+    assert!(!ask([b"a", b"bad"]), "an error of one call opens nothing");
+    assert!(ask([b"a", b"b"]));
 }

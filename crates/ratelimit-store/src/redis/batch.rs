@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::caller::{Ask, Caller, Place, is_unknown_script};
 use super::error::SharedError;
 use super::link::Connection;
-use super::script::Script;
+use super::script::Form;
 
 type Answer = Result<Value, SharedError>;
 
@@ -51,13 +51,6 @@ impl Caller {
     }
 }
 
-/// How a call names its script.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Name,
-    Text,
-}
-
 struct Batch<'a> {
     caller: &'a Caller,
     connection: Connection,
@@ -95,9 +88,7 @@ impl Batch<'_> {
         if calls.is_empty() {
             return Vec::new();
         }
-        let command = |&(i, form): &(usize, Form)| -> Cmd {
-            self.caller.command(&asks[i], if form == Form::Name { Script::by_name } else { Script::by_text })
-        };
+        let command = |&(i, form): &(usize, Form)| self.caller.command(&asks[i], form);
         let commands: Vec<Cmd> = calls.iter().map(command).collect();
         let answers = match self.connection.call_all(&commands, self.deadline).await {
             Ok(answers) => answers,

@@ -57,8 +57,8 @@ impl Builder {
     /// A policy that the scripts cannot decide exactly, a bad prefix, a bad address.
     pub fn connect(self, address: &str) -> Result<SharedLimiter, BuildError> {
         let policy = self.policy;
-        let target = single(address)?;
-        Ok(SharedLimiter::new(self.caller(target, Time::Server)?, &policy))
+        let place = single(address)?;
+        Ok(SharedLimiter::new(self.caller(place, Time::Server)?, &policy))
     }
 
     /// The limiter on a cluster, of which the addresses of some nodes are enough.
@@ -76,8 +76,8 @@ impl Builder {
     /// # Errors
     /// As [`connect`](Self::connect).
     pub fn connect_replay(self, address: &str) -> Result<ReplayLimiter, BuildError> {
-        let target = single(address)?;
-        Ok(ReplayLimiter::new(self.caller(target, Time::Passed)?))
+        let place = single(address)?;
+        Ok(ReplayLimiter::new(self.caller(place, Time::Passed)?))
     }
 
     /// A limiter on one server that splits the quota of each client over `parts` keys: see [`SplitLimiter`].
@@ -97,30 +97,33 @@ impl Builder {
         self.split(cluster(addresses)?, parts)
     }
 
-    fn split(self, target: Target, parts: u32) -> Result<SplitLimiter, BuildError> {
+    fn split(self, place: Place, parts: u32) -> Result<SplitLimiter, BuildError> {
         let capacity = self.policy.capacity();
         if parts == 0 || u64::from(parts) > capacity {
             return Err(BuildError::Parts { parts, capacity });
         }
         let policy = share(&self.policy, u64::from(parts));
         let prefix = Prefix::new(&self.prefix).map_err(BuildError::Prefix)?.split();
-        let caller = Caller::new(&policy, prefix, Time::Server, Link::new(target), self.bounds)?;
+        let caller = Caller::new(&policy, prefix, Time::Server, Link::new(place), self.bounds)?;
         Ok(SplitLimiter::new(SharedLimiter::new(caller, &policy), parts))
     }
 
-    fn caller(&self, target: Target, time: Time) -> Result<Caller, BuildError> {
+    fn caller(&self, place: Place, time: Time) -> Result<Caller, BuildError> {
         let prefix = Prefix::new(&self.prefix).map_err(BuildError::Prefix)?;
-        Caller::new(&self.policy, prefix, time, Link::new(target), self.bounds)
+        Caller::new(&self.policy, prefix, time, Link::new(place), self.bounds)
     }
 }
 
-fn single(address: &str) -> Result<Target, BuildError> {
+/// Where a limiter's clients are, and the address by which it was given.
+type Place = (Target, String);
+
+fn single(address: &str) -> Result<Place, BuildError> {
     let client = address.into_connection_info().and_then(|info| Client::open(info.set_tcp_settings(tcp())));
-    client.map(Target::Single).map_err(BuildError::Address)
+    Ok((Target::Single(client.map_err(BuildError::Address)?), address.to_owned()))
 }
 
 #[cfg(feature = "redis-cluster")]
-fn cluster(addresses: &[&str]) -> Result<Target, BuildError> {
+fn cluster(addresses: &[&str]) -> Result<Place, BuildError> {
     let client = super::cluster::client(addresses).map_err(BuildError::Address)?;
-    Ok(Target::Cluster(Box::new(client)))
+    Ok((Target::Cluster(Box::new(client)), addresses.join(" ")))
 }

@@ -12,7 +12,7 @@ use super::error::{BuildError, SharedError};
 use super::exact::{LARGEST_COST, exact};
 use super::key::{Prefix, rule_name, slot};
 use super::link::{Connection, Link};
-use super::script::{Action, Call, Script, Time};
+use super::script::{Action, Call, Form, Script, Time};
 use crate::lease::{Grant, Slice};
 
 /// What is asked of one client.
@@ -32,9 +32,9 @@ pub(crate) struct Ask<'a> {
 #[derive(Debug)]
 pub(crate) struct Caller {
     pub(super) link: Arc<Link>,
-    script: Script,
+    pub(super) script: Script,
     rule_names: Vec<String>,
-    prefix: Prefix,
+    pub(super) prefix: Prefix,
     capacity: u64,
     /// The smallest burst of a token bucket.
     burst: u64,
@@ -112,11 +112,11 @@ impl Caller {
         self.rule_names.is_empty()
     }
 
-    fn keys(&self, client: &[u8]) -> Vec<Vec<u8>> {
+    pub(super) fn keys(&self, client: &[u8]) -> Vec<Vec<u8>> {
         self.rule_names.iter().map(|rule| self.prefix.key(client, rule)).collect()
     }
 
-    pub(super) fn command(&self, ask: &Ask<'_>, form: impl Fn(&Script, &Call<'_>) -> Cmd) -> Cmd {
+    pub(super) fn command(&self, ask: &Ask<'_>, form: Form) -> Cmd {
         let call = Call {
             keys: &self.keys(ask.client),
             action: ask.action,
@@ -124,13 +124,18 @@ impl Caller {
             slice: ask.slice,
             now_micros: ask.now_micros,
         };
-        form(&self.script, &call)
+        self.script.command(form, &call)
     }
 
     /// The script's answer.
     pub(crate) async fn ask(&self, ask: Ask<'_>) -> Result<Value, SharedError> {
-        self.bounded(1, async |mut connection| match connection.call(&self.command(&ask, Script::by_name)).await {
-            Err(error) if is_unknown_script(&error) => connection.call(&self.command(&ask, Script::by_text)).await,
+        self.run(|form| self.command(&ask, form)).await
+    }
+
+    /// The answer to one call of a script.
+    pub(super) async fn run(&self, command: impl Fn(Form) -> Cmd) -> Result<Value, SharedError> {
+        self.bounded(1, async |mut connection| match connection.call(&command(Form::Name)).await {
+            Err(error) if is_unknown_script(&error) => connection.call(&command(Form::Text)).await,
             other => other,
         })
         .await

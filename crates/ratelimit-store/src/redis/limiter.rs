@@ -6,13 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ratelimit_core::{Decision, Policy};
+use redis::ErrorKind;
 
 use super::builder::Builder;
 use super::caller::{Ask, Caller};
 use super::error::SharedError;
 use super::reply::{self, Waits};
-use super::script::Action;
+use super::script::{Action, Time};
+use super::several::{Part, Several};
 use crate::Backend;
+use crate::backend::DecideAll;
 use crate::lease::{Grant, Lender, Slice};
 
 /// A limit for each client that all servers share: they ask the same Redis, which decides each request with one script,
@@ -61,6 +64,11 @@ impl SharedLimiter {
     /// The policy.
     pub fn policy(&self) -> Policy {
         self.policy
+    }
+
+    #[cfg(test)]
+    pub(super) fn caller(&self) -> &Caller {
+        &self.caller
     }
 
     /// How long a call may take as a whole.
@@ -180,6 +188,21 @@ impl Lender for SharedLimiter {
     }
 }
 
+/// A change that has begun is made also if its future is dropped: the connection would take a command that nobody waits for
+/// out of its line again, and a client that goes away is no reason to charge it less, or to give nothing back.
+async fn carried_through<F>(change: F) -> Result<(), SharedError>
+where
+    F: Future<Output = Result<(), SharedError>> + Send + 'static,
+{
+    match tokio::spawn(change).await {
+        Ok(result) => result,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(SharedError::Unreachable((ErrorKind::Io, "the runtime has ended").into())),
+        },
+    }
+}
+
 impl Backend for SharedLimiter {
     type Error = SharedError;
     type Decide = Pin<Box<dyn Future<Output = Result<Decision, SharedError>> + Send>>;
@@ -197,17 +220,27 @@ impl Backend for SharedLimiter {
 
     fn charge(&self, key: &[u8], cost: u64) -> Self::Change {
         let (limiter, key) = (self.clone(), key.to_vec());
-        Box::pin(async move { SharedLimiter::charge(&limiter, key, cost).await })
+        Box::pin(carried_through(async move { SharedLimiter::charge(&limiter, key, cost).await }))
     }
 
     fn refund(&self, key: &[u8], cost: u64) -> Self::Change {
         let (limiter, key) = (self.clone(), key.to_vec());
-        Box::pin(async move { SharedLimiter::refund(&limiter, key, cost).await })
+        Box::pin(carried_through(async move { SharedLimiter::refund(&limiter, key, cost).await }))
     }
 
     fn reset(&self, key: &[u8]) -> Self::Change {
         let (limiter, key) = (self.clone(), key.to_vec());
         Box::pin(async move { SharedLimiter::reset(&limiter, key).await })
+    }
+
+    /// In one round trip where all are single rules on one server (on a cluster: in one slot, as all limits of a client with
+    /// one prefix are), reached by the same address; over the connection and within the bounds of the least patient.
+    fn check_all(asked: &[(&Self, &[u8], u64)]) -> Option<DecideAll<SharedError>> {
+        let parts: Vec<Part<'_>> = asked.iter().map(|(limiter, key, cost)| (&*limiter.caller, *key, *cost)).collect();
+        let several = Several::of(&parts, Time::Server)?;
+        let lead = asked.iter().map(|(limiter, ..)| &limiter.caller).min_by_key(|caller| caller.timeout)?;
+        let lead = Arc::clone(lead);
+        Some(Box::pin(async move { several.ask(&lead, None).await }))
     }
 
     fn is_down(error: &SharedError) -> bool {

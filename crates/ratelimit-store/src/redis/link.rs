@@ -106,6 +106,8 @@ impl Target {
 /// Hands out the connection.
 pub(crate) struct Link {
     target: Target,
+    /// As it was given: links with the same one lead to the same server or cluster.
+    address: String,
     state: Mutex<State>,
     /// Counts the changes of `state`.
     changes: watch::Sender<u64>,
@@ -141,13 +143,18 @@ impl fmt::Debug for Link {
 }
 
 impl Link {
-    pub(crate) fn new(target: Target) -> Arc<Self> {
+    pub(crate) fn new((target, address): (Target, String)) -> Arc<Self> {
         let state = State { phase: Phase::Idle, number: 0, silent: 0, pause: FIRST_PAUSE };
-        Arc::new(Link { target, state: Mutex::new(state), changes: watch::Sender::new(0) })
+        Arc::new(Link { target, address, state: Mutex::new(state), changes: watch::Sender::new(0) })
     }
 
     pub(crate) fn is_cluster(&self) -> bool {
         !matches!(self.target, Target::Single(_))
+    }
+
+    /// Whether a command may as well be sent over the other.
+    pub(super) fn leads_where(&self, other: &Link) -> bool {
+        self.is_cluster() == other.is_cluster() && self.address == other.address
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

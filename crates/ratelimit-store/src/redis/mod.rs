@@ -22,6 +22,7 @@ mod link;
 mod replay;
 mod reply;
 mod script;
+mod several;
 mod split;
 
 pub use builder::{Builder, DEFAULT_MAX_CALLS, DEFAULT_TIMEOUT};

@@ -6,7 +6,8 @@ use super::caller::{Ask, Caller};
 use super::error::SharedError;
 use super::exact::LATEST;
 use super::reply::{self, Waits};
-use super::script::Action;
+use super::script::{Action, Time};
+use super::several::{Part, Several};
 use crate::lease::{Grant, Slice};
 
 /// A shared limiter whose scripts are told the time instead of asking the server, and are otherwise the same. Its answers are the core's, to the nanosecond.
@@ -114,6 +115,23 @@ impl ReplayLimiter {
             },
         };
         requests.iter().map(decide).collect()
+    }
+
+    /// Decides one request under several limits at `now`, in one step: all are charged, or none is. Each is a limiter, a
+    /// client and a cost, and the answers are in their order; see [`Backend::check_all`](crate::Backend::check_all). `None`
+    /// where one call cannot decide them.
+    ///
+    /// # Errors
+    /// See [`SharedError`].
+    pub async fn check_all_at(
+        asked: &[(&ReplayLimiter, &[u8], u64)],
+        now: Nanos,
+    ) -> Result<Option<Vec<Decision>>, SharedError> {
+        let parts: Vec<Part<'_>> = asked.iter().map(|(limiter, key, cost)| (&limiter.caller, *key, *cost)).collect();
+        match (Several::of(&parts, Time::Passed), asked) {
+            (Some(several), [(lead, ..), ..]) => several.ask(&lead.caller, Some(micros(now)?)).await.map(Some),
+            _ => Ok(None),
+        }
     }
 
     async fn decide(&self, client: &[u8], now: Nanos, cost: u64, action: Action) -> Result<Decision, SharedError> {

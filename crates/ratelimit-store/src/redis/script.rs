@@ -1,8 +1,11 @@
-//! The script of a policy: the clock, the algorithms that the policy names, and `main.lua`.
+//! The script of a policy: the clock, the algorithms that the policy names, and `main.lua`, or `several.lua` for
+//! several limits at once.
 //!
 //! What depends on the quota is passed as ARGV, so that all policies with the same algorithms share one script, and the
 //! server caches a handful of scripts at most. Tests and replays pass the time: their script has another first part, and
 //! is the same from there on.
+
+use std::sync::OnceLock;
 
 use ratelimit_core::Rule;
 use redis::Cmd;
@@ -41,38 +44,65 @@ impl Action {
     }
 }
 
-/// A script's text and the name under which the server caches it, with the arguments that never change.
+/// A script's text, and the name under which the server caches it.
 #[derive(Debug)]
-pub(crate) struct Script {
+pub(crate) struct Source {
     text: String,
     sha: String,
+}
+
+impl Source {
+    fn new(text: String) -> Self {
+        let sha = redis::Script::new(&text).get_hash().to_owned();
+        Source { text, sha }
+    }
+
+    /// The beginning of a call.
+    pub(crate) fn call(&self, form: Form, keys: &[Vec<u8>]) -> Cmd {
+        let (name, script) = match form {
+            Form::Name => ("EVALSHA", &self.sha),
+            Form::Text => ("EVAL", &self.text),
+        };
+        let mut cmd = redis::cmd(name);
+        cmd.arg(script).arg(keys.len());
+        for key in keys {
+            cmd.arg(key.as_slice());
+        }
+        cmd
+    }
+}
+
+/// How a call names its script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// By the name, which the server answers with NOSCRIPT if it does not know the script (any more).
+    Name,
+    /// With the whole text, after which the server knows the script.
+    Text,
+}
+
+/// A script with the arguments that never change.
+#[derive(Debug)]
+pub(crate) struct Script {
+    source: Source,
     rules: Vec<String>,
 }
 
 impl Script {
     /// The script for these rules.
     pub(crate) fn new(rules: &[(Rule, Parameters)], time: Time) -> Self {
-        let text = text(rules, time);
-        let sha = redis::Script::new(&text).get_hash().to_owned();
-        Script { text, sha, rules: rules.iter().flat_map(|(_, parameters)| arguments(parameters)).collect() }
+        let kinds: Vec<&str> = rules.iter().map(|(_, parameters)| parameters.kind).collect();
+        let source = Source::new(text(&kinds, time, include_str!("lua/main.lua")));
+        Script { source, rules: rules.iter().flat_map(|(_, parameters)| arguments(parameters)).collect() }
     }
 
-    /// The call by name, which the server answers with NOSCRIPT if it does not know the script (any more).
-    pub(crate) fn by_name(&self, call: &Call<'_>) -> Cmd {
-        self.command("EVALSHA", &self.sha, call)
+    /// Of each rule its kind and three parameters.
+    pub(super) fn rules(&self) -> &[String] {
+        &self.rules
     }
 
-    /// The call with the whole text, after which the server knows the script.
-    pub(crate) fn by_text(&self, call: &Call<'_>) -> Cmd {
-        self.command("EVAL", &self.text, call)
-    }
-
-    fn command(&self, name: &str, script: &str, call: &Call<'_>) -> Cmd {
-        let mut cmd = redis::cmd(name);
-        cmd.arg(script).arg(call.keys.len());
-        for key in call.keys {
-            cmd.arg(key.as_slice());
-        }
+    pub(crate) fn command(&self, form: Form, call: &Call<'_>) -> Cmd {
+        let mut cmd = self.source.call(form, call.keys);
         cmd.arg(call.action.name()).arg(call.cost);
         for argument in &self.rules {
             cmd.arg(argument);
@@ -115,7 +145,17 @@ const ALGORITHMS: [(&str, &str, &str); 5] = [
     ("leaky", "bucket", include_str!("lua/bucket.lua")),
 ];
 
-fn text(rules: &[(Rule, Parameters)], time: Time) -> String {
+/// The script that decides several limits at once, for rules of these kinds, of which every set has one.
+pub(crate) fn of_several(kinds: &[&str], time: Time) -> &'static Source {
+    static SOURCES: [[OnceLock<Source>; SETS]; 2] = [const { [const { OnceLock::new() }; SETS] }; 2];
+    const SETS: usize = 1 << ALGORITHMS.len();
+    let has = |kind: &str| kinds.contains(&kind);
+    let set = ALGORITHMS.iter().fold(0, |set, (kind, ..)| set << 1 | usize::from(has(kind)));
+    let sources = &SOURCES[usize::from(time == Time::Passed)];
+    sources[set].get_or_init(|| Source::new(text(kinds, time, include_str!("lua/several.lua"))))
+}
+
+fn text(kinds_wanted: &[&str], time: Time, main: &str) -> String {
     let mut text = String::new();
     text.push_str(match time {
         Time::Server => include_str!("lua/time_server.lua"),
@@ -125,7 +165,7 @@ fn text(rules: &[(Rule, Parameters)], time: Time) -> String {
     let mut kinds = String::from("local kinds = { ");
     let mut present: Vec<&str> = Vec::new();
     for (kind, table, source) in ALGORITHMS {
-        if rules.iter().any(|(_, parameters)| parameters.kind == kind) {
+        if kinds_wanted.contains(&kind) {
             if !present.contains(&table) {
                 present.push(table);
                 text.push_str(source);
@@ -135,7 +175,7 @@ fn text(rules: &[(Rule, Parameters)], time: Time) -> String {
     }
     text.push_str(&kinds);
     text.push_str("}\n");
-    text.push_str(include_str!("lua/main.lua"));
+    text.push_str(main);
     text
 }
 
@@ -151,16 +191,25 @@ mod tests {
     #[test]
     fn policies_with_the_same_algorithms_share_a_script() {
         let one = script("token-bucket:5/1m", Time::Server);
-        assert_eq!(one.sha, script("token-bucket:9/1h,burst=2", Time::Server).sha);
-        assert_ne!(one.sha, script("fixed-window:5/1m", Time::Server).sha);
+        assert_eq!(one.source.sha, script("token-bucket:9/1h,burst=2", Time::Server).source.sha);
+        assert_ne!(one.source.sha, script("fixed-window:5/1m", Time::Server).source.sha);
     }
 
     #[test]
     fn the_passed_time_changes_the_first_part_alone() {
-        let shared = script("sliding-log:5/1m+leaky-bucket:5/1m", Time::Server).text;
-        let passed = script("sliding-log:5/1m+leaky-bucket:5/1m", Time::Passed).text;
+        let shared = script("sliding-log:5/1m+leaky-bucket:5/1m", Time::Server).source.text;
+        let passed = script("sliding-log:5/1m+leaky-bucket:5/1m", Time::Passed).source.text;
         let body = |text: &str| text[text.find("-- What all the algorithms share").unwrap()..].to_owned();
         assert_eq!(body(&shared), body(&passed));
         assert!(shared.contains("'TIME'") && !passed.contains("'TIME'"));
+    }
+
+    #[test]
+    fn several_limits_share_a_script_by_what_kinds_there_are() {
+        let one = of_several(&["token", "fixed", "token"], Time::Server);
+        assert!(std::ptr::eq(one, of_several(&["fixed", "token"], Time::Server)));
+        for other in [of_several(&["fixed", "log"], Time::Server), of_several(&["fixed", "token"], Time::Passed)] {
+            assert_ne!(one.sha, other.sha);
+        }
     }
 }

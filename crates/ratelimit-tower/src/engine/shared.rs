@@ -1,5 +1,6 @@
-//! Policies of which some are kept in a shared backend: asked one after another, and given back if a later one refuses.
-//! Between the two, another server may see the charge: a moment in which the limit is a little too strict.
+//! Policies of which some are kept in a shared backend. Those that one backend can decide together are one step: all are
+//! charged, or none. The others are asked one after another, and given back if a later one refuses; between the two, another
+//! server may see the charge: a moment in which the limit is a little too strict.
 
 use ratelimit_core::{Decision, Nanos};
 
@@ -7,7 +8,35 @@ use super::{Engine, Kept, answer};
 use crate::ask::{Ask, Outcome};
 use crate::few::Few;
 use crate::headers::{Level, Partition, View};
-use crate::store::{Unavailable, next_unit, numbers};
+use crate::store::{Boxed, Unavailable, next_unit, numbers};
+
+/// What one policy has said of a request so far.
+#[derive(Debug, Clone, Copy)]
+enum Said {
+    /// It has not been asked.
+    Nothing,
+    /// It allows, and has been charged, at this time on this server's clock, which is that of the policies in memory.
+    Charged(Decision, Nanos),
+    /// It would have allowed what another refused in the same step: what is there, with nothing charged.
+    Idle(Decision),
+    Refused(Decision),
+}
+
+/// What is asked at a time.
+enum Step {
+    One(usize),
+    /// Policies that their backend decides in one step.
+    Together(Vec<usize>, Boxed<Result<Vec<Decision>, Unavailable>>),
+}
+
+impl Said {
+    fn decision(&self) -> Option<Decision> {
+        match *self {
+            Said::Nothing => None,
+            Said::Charged(decision, _) | Said::Idle(decision) | Said::Refused(decision) => Some(decision),
+        }
+    }
+}
 
 impl Engine {
     pub(super) async fn decide_shared(
@@ -16,28 +45,79 @@ impl Engine {
         partitions: Box<[Partition]>,
     ) -> Result<Outcome, Unavailable> {
         let begun = self.clock.now();
-        // Each with the time on this server's clock, which is that of the policies in memory.
-        let mut decisions: Vec<Option<(Decision, Nanos)>> = vec![None; asks.as_slice().len()];
-        for place in self.order(asks.as_slice()) {
-            let now = self.clock.now();
-            let decision = self.check(&asks.as_slice()[place], now).await;
-            if !decision.as_ref().is_ok_and(Decision::is_allowed) {
-                self.refund_all(asks.as_slice(), &decisions).await;
-            }
-            let decision = decision?;
-            decisions[place] = Some((decision, now));
-            if !decision.is_allowed() {
-                return Ok(self.refused(asks, &decisions, partitions, begun).await);
+        let mut said = vec![Said::Nothing; asks.as_slice().len()];
+        for step in self.steps(asks.as_slice()) {
+            let refused = match self.ask(asks.as_slice(), step, &mut said).await {
+                Ok(allowed) => !allowed,
+                Err(error) => {
+                    self.refund_all(asks.as_slice(), &said).await;
+                    return Err(error);
+                }
+            };
+            if refused {
+                self.refund_all(asks.as_slice(), &said).await;
+                return Ok(self.refused(asks, &said, partitions, begun).await);
             }
         }
         // All of them have allowed.
-        let decisions: Vec<Decision> = decisions.into_iter().flatten().map(|(decision, _)| decision).collect();
+        let decisions: Vec<Decision> = said.iter().filter_map(Said::decision).collect();
         let mut levels = Vec::with_capacity(decisions.len());
         for (ask, decision) in asks.as_slice().iter().zip(&decisions) {
             levels.push(self.level_of(ask, *decision).await);
         }
         let answer = answer(decisions.into_iter());
         Ok(Outcome { asks, levels: levels.into_iter().collect(), partitions, answer, begun, is_local: false })
+    }
+
+    /// Which policies are asked at a time, and in which order.
+    fn steps(&self, asks: &[Ask]) -> Vec<Step> {
+        let order = self.order(asks);
+        let (joined, others): (Vec<usize>, Vec<usize>) = order.iter().partition(|place| self.is_joined(&asks[**place]));
+        let Some(call) = self.together(asks, &joined) else { return order.into_iter().map(Step::One).collect() };
+        let (queues, memory): (Vec<usize>, Vec<usize>) =
+            others.iter().partition(|place| self.is_queue(asks[**place].policy));
+        let together = [Step::Together(joined, call)];
+        memory.into_iter().map(Step::One).chain(together).chain(queues.into_iter().map(Step::One)).collect()
+    }
+
+    /// Whether it may be asked together with others. Queues are not: a turn that comes too late is refused here, which the
+    /// backend knows nothing of.
+    fn is_joined(&self, ask: &Ask) -> bool {
+        !self.is_queue(ask.policy) && matches!(self.kept[ask.policy], Kept::Shared(_))
+    }
+
+    /// One call for all of these, if they are several and their backend has one.
+    fn together(&self, asks: &[Ask], places: &[usize]) -> Option<Boxed<Result<Vec<Decision>, Unavailable>>> {
+        let part = |place: &usize| match &self.kept[asks[*place].policy] {
+            Kept::Shared(shared) => Some((&**shared, asks[*place].key.as_bytes(), asks[*place].cost)),
+            Kept::Memory(_) => None,
+        };
+        let parts: Vec<_> = places.iter().map_while(part).collect();
+        match &parts[..] {
+            [(first, ..), _, ..] => first.check_all(&parts),
+            _ => None,
+        }
+    }
+
+    /// Asks the policies of one step, notes what they say, and returns whether they allow.
+    async fn ask(&self, asks: &[Ask], step: Step, said: &mut [Said]) -> Result<bool, Unavailable> {
+        let now = self.clock.now();
+        let (places, decisions) = match step {
+            Step::One(place) => (vec![place], vec![self.check(&asks[place], now).await?]),
+            Step::Together(places, call) => (places, call.await?),
+        };
+        if decisions.len() != places.len() {
+            return Err(Unavailable("a backend did not answer for each limit".into()));
+        }
+        let allowed = decisions.iter().all(Decision::is_allowed);
+        for (place, decision) in places.into_iter().zip(decisions) {
+            said[place] = match decision {
+                Decision::Allowed { .. } if allowed => Said::Charged(decision, now),
+                Decision::Allowed { .. } => Said::Idle(decision),
+                Decision::Denied { .. } | Decision::Never { .. } => Said::Refused(decision),
+            };
+        }
+        Ok(allowed)
     }
 
     /// The order in which policies are asked: memory first, as what it refuses is no load for the backend; but queues
@@ -51,16 +131,10 @@ impl Engine {
 
     /// One of the decisions refused. The earlier ones have been given back; they and those that were not asked say what
     /// is left. Of a backend that fails now the fields say nothing; the refusal stands.
-    async fn refused(
-        &self,
-        asks: Few<Ask>,
-        decisions: &[Option<(Decision, Nanos)>],
-        partitions: Box<[Partition]>,
-        begun: Nanos,
-    ) -> Outcome {
-        let (mut levels, mut shown) = (Vec::with_capacity(decisions.len()), Vec::with_capacity(partitions.len()));
-        for (place, (ask, decision)) in asks.as_slice().iter().zip(decisions).enumerate() {
-            if let Ok(level) = self.level_beside(ask, decision.map(|(decision, _)| decision)).await {
+    async fn refused(&self, asks: Few<Ask>, said: &[Said], partitions: Box<[Partition]>, begun: Nanos) -> Outcome {
+        let (mut levels, mut shown) = (Vec::with_capacity(said.len()), Vec::with_capacity(partitions.len()));
+        for (place, (ask, said)) in asks.as_slice().iter().zip(said).enumerate() {
+            if let Ok(level) = self.level_beside(ask, *said).await {
                 levels.push(level);
                 shown.extend(partitions.get(place).cloned());
             }
@@ -70,12 +144,12 @@ impl Engine {
     }
 
     /// The level of a policy in a request that some policy refused.
-    async fn level_beside(&self, ask: &Ask, decision: Option<Decision>) -> Result<Level, Unavailable> {
-        let decision = match decision {
-            Some(decision) if !decision.is_allowed() => decision,
-            Some(_) => self.peek(ask, 0).await?,
+    async fn level_beside(&self, ask: &Ask, said: Said) -> Result<Level, Unavailable> {
+        let decision = match said {
+            Said::Refused(decision) | Said::Idle(decision) => decision,
+            Said::Charged(..) => self.peek(ask, 0).await?,
             // Of those that were not asked, some may refuse too.
-            None => match self.bounded(self.peek(ask, ask.cost).await?) {
+            Said::Nothing => match self.bounded(self.peek(ask, ask.cost).await?) {
                 Decision::Allowed { .. } => self.peek(ask, 0).await?,
                 refused => refused,
             },
@@ -114,9 +188,9 @@ impl Engine {
     }
 
     /// Gives back what has been charged, as far as it can: a backend that fails here has failed on the safe side.
-    async fn refund_all(&self, asks: &[Ask], decisions: &[Option<(Decision, Nanos)>]) {
-        for (ask, decision) in asks.iter().zip(decisions) {
-            let Some((decision, at)) = *decision else { continue };
+    async fn refund_all(&self, asks: &[Ask], said: &[Said]) {
+        for (ask, said) in asks.iter().zip(said) {
+            let Said::Charged(decision, at) = *said else { continue };
             match &self.kept[ask.policy] {
                 Kept::Memory(memory) => self.refund_memory(&**memory, ask, ask.cost, Some((at, decision))),
                 Kept::Shared(shared) => {
