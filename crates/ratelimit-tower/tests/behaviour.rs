@@ -680,6 +680,58 @@ impl Backend for Recorder {
     }
 }
 
+/// Its limits are 5, and it says so of itself; of what it has left only when it does not fail.
+#[derive(Debug, Clone)]
+struct Small(Recorder);
+
+impl Backend for Small {
+    type Error = std::io::Error;
+    type Decide = Reply<Decision>;
+    type Change = Reply<()>;
+
+    fn check_n(&self, _: &[u8], _: u64) -> Self::Decide {
+        Box::pin(std::future::ready(Ok(Decision::Never { capacity: 5 })))
+    }
+
+    fn peek(&self, key: &[u8], cost: u64) -> Self::Decide {
+        self.0.peek(key, cost)
+    }
+
+    fn charge(&self, key: &[u8], cost: u64) -> Self::Change {
+        self.0.charge(key, cost)
+    }
+
+    fn refund(&self, key: &[u8], cost: u64) -> Self::Change {
+        self.0.refund(key, cost)
+    }
+
+    fn reset(&self, key: &[u8]) -> Self::Change {
+        self.0.reset(key)
+    }
+}
+
+/// What is refused for ever stays refused when the backend fails before it says what is there; nothing is claimed then.
+#[tokio::test]
+async fn of_a_refusal_for_ever_no_more_is_told_than_is_known() {
+    for (failing, told) in [(&[][..], "\"small\";r=5;t=60, \"large\";r=9;t=60"), (&["peek"], "\"large\";r=9;t=60")] {
+        let small = Small(Recorder { failing, ..Recorder::default() });
+        let small = Limit::parse("small", "fixed-window:5/1m").unwrap().cost(6).on(small);
+        let large = Limit::parse("large", "fixed-window:9/1m").unwrap().cost(6);
+        for (beside, told) in [(Some(large), told), (None, if failing.is_empty() { "\"small\";r=5;t=60" } else { "" })]
+        {
+            let layer = RateLimitLayer::builder().limit(small.clone()).dialects([Dialect::Draft11, Dialect::Triple]);
+            let layer = beside.into_iter().fold(layer, Builder::limit);
+            let layer = layer.partition_key(false).clock(ManualClock::new(Nanos::from_secs(86_400))).build().unwrap();
+            let refused = ask(&layer, request()).await;
+            assert_eq!(refused.status(), 429, "{failing:?}");
+            assert_eq!(field(&refused, "ratelimit"), told, "{failing:?}");
+            let problem: serde_json::Value = serde_json::from_str(&body(refused).await).unwrap();
+            assert_eq!(problem["type"], "urn:ratelimit:cost-exceeds-capacity");
+            assert_eq!(problem["violated-policies"], serde_json::json!(["small"]));
+        }
+    }
+}
+
 /// What a backend on the network would be asked for, by a server that knows no secret.
 fn keys_seen(key: impl KeyExtractor, secret: Option<Secret>) -> Result<Vec<Vec<u8>>, BuildError> {
     let backend = Recorder::default();

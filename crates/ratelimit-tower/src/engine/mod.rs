@@ -120,8 +120,20 @@ impl Engine {
             .collect()
     }
 
-    /// Adds the fields that describe an answer.
+    /// Adds the fields that describe an answer, of the policies of which something is known.
     pub(crate) fn write_fields<B>(&self, levels: &[Level], partitions: &[Partition], response: &mut Response<B>) {
+        if levels.iter().all(|level| level.known) {
+            return self.write_known(levels, partitions, response);
+        }
+        let known = levels.iter().enumerate().filter(|(_, level)| level.known);
+        let partitions: Vec<_> = known.clone().filter_map(|(place, _)| partitions.get(place).cloned()).collect();
+        let levels: Vec<Level> = known.map(|(_, level)| *level).collect();
+        if !levels.is_empty() {
+            self.write_known(&levels, &partitions, response);
+        }
+    }
+
+    fn write_known<B>(&self, levels: &[Level], partitions: &[Partition], response: &mut Response<B>) {
         let report = Report {
             policies: &self.stated,
             levels,

@@ -207,21 +207,22 @@ impl Engine {
 
     /// As in memory, but for the time to the next unit where it depends on the client's history: then another question
     /// is asked only with nothing left, and otherwise the time until everything is there stands in for it, which is
-    /// never too early, as it does while the backend fails.
+    /// never too early, as it does while the backend fails. Of a refusal for ever nothing is known while it fails.
     async fn level_of(&self, ask: &Ask, decision: Decision) -> Level {
         let (rule, rate) = (&self.rules[ask.policy], self.stated[ask.policy].rate);
         let known = match numbers(&decision) {
-            Some(known) => known,
-            None => self.peek(ask, 0).await.ok().and_then(|idle| numbers(&idle)).unwrap_or((0, Nanos::ZERO)),
+            Some(known) => Some(known),
+            None => self.peek(ask, 0).await.ok().and_then(|idle| numbers(&idle)),
         };
-        let (remaining, reset_after) = known;
-        let next_unit = match next_unit(rule, rate, remaining, reset_after) {
-            Some(next) => next,
-            None if remaining == 0 => {
+        let Some((remaining, reset_after)) = known else { return Level::unknown(ask.policy, ask.cost, decision) };
+        let next_unit = match (next_unit(rule, rate, remaining, reset_after), decision) {
+            (Some(next), _) => next,
+            (None, Decision::Denied { retry_after, .. }) if remaining == 0 && ask.cost == 1 => retry_after,
+            (None, _) if remaining == 0 => {
                 let next = self.peek(ask, 1).await;
                 next.map_or(reset_after, |next| next.retry_after().unwrap_or(Nanos::ZERO))
             }
-            None => reset_after,
+            (None, _) => reset_after,
         };
         let view = View { decision, remaining, next_unit };
         Level::new(ask.policy, rate, ask.cost, &view)

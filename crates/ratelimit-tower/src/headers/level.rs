@@ -36,18 +36,25 @@ pub(crate) struct Level {
     pub(crate) time: Nanos,
     /// The answer of this policy alone.
     pub(crate) decision: Decision,
+    /// Whether anybody has told the two numbers. The fields say nothing of a policy of which they are not known.
+    pub(crate) known: bool,
 }
 
 impl Level {
+    /// Of a policy that has decided, and does not say what is there.
+    pub(crate) fn unknown(policy: usize, cost: u64, decision: Decision) -> Level {
+        Level { policy, cost, available: 0, time: Nanos::ZERO, decision, known: false }
+    }
+
     #[inline]
     pub(crate) fn new(policy: usize, rate: Rate, cost: u64, view: &View) -> Level {
         let Decision::Denied { retry_after, .. } = view.decision else {
             let time = view.next_unit.max(rate.time_up(view.remaining));
-            return Level { policy, cost, available: view.remaining, time, decision: view.decision };
+            return Level { policy, cost, available: view.remaining, time, decision: view.decision, known: true };
         };
         let seconds = retry_seconds(retry_after);
         let available = view.remaining.min(rate.yield_of(seconds));
-        Level { policy, cost, available, time: retry_after, decision: view.decision }
+        Level { policy, cost, available, time: retry_after, decision: view.decision, known: true }
     }
 
     /// Whole seconds, rounded up; where the policy refused, those of `Retry-After`.

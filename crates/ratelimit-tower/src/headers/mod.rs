@@ -198,7 +198,7 @@ impl Prepared {
 /// What the dialects write where nothing is left of any policy. The numbers do not matter, the order does.
 fn blank_fields(dialects: &[Prepared], policies: &[Stated]) -> HeaderMap {
     let decision = Decision::Allowed { remaining: 0, reset_after: Nanos::ZERO, delay: Nanos::ZERO };
-    let level = |policy| Level { policy, cost: 1, available: 0, time: Nanos::ZERO, decision };
+    let level = |policy| Level { policy, cost: 1, available: 0, time: Nanos::ZERO, decision, known: true };
     let levels: Vec<Level> = (0..policies.len()).map(level).collect();
     let report =
         Report { policies, levels: &levels, described: 0, partitions: &[], refused_within: false, wall: &|| 0 };
@@ -258,7 +258,14 @@ mod tests {
 
     fn level(policy: usize, available: u64) -> Level {
         let decision = Decision::Allowed { remaining: available, reset_after: Nanos::ZERO, delay: Nanos::ZERO };
-        Level { policy, cost: policy as u64 + 1, available, time: Nanos::from_secs(available / 3), decision }
+        Level {
+            policy,
+            cost: policy as u64 + 1,
+            available,
+            time: Nanos::from_secs(available / 3),
+            decision,
+            known: true,
+        }
     }
 
     /// Answers that are moved into a copy of the blank, and answers that are not.
