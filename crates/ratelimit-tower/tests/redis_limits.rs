@@ -169,11 +169,15 @@ async fn what_a_request_turned_out_to_cost_is_settled_though_its_client_has_gone
             async { Ok::<_, Infallible>(response) }
         });
         let mut answer = Box::pin(ServiceBuilder::new().layer(&layer).service(service).oneshot(request(1, 10)));
-        while !served.load(Ordering::Relaxed) {
+        loop {
             let polled = answer.as_mut().poll(&mut Context::from_waker(Waker::noop()));
             assert!(matches!(polled, Poll::Pending), "the settlement has to be waited for");
+            if served.load(Ordering::Relaxed) {
+                break;
+            }
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
+        // The settlement has begun, and nothing of it has been sent.
         drop(answer);
         let expected = format!("\"tokens\";r={left}");
         let settled = async { while ask(&layer, 1, 0).await.1 != [expected.clone()] {} };
