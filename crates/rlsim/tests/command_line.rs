@@ -205,9 +205,10 @@ fn simulations_export_as_other_commands_do() {
     let path = |name: &str| folder.path().join(name);
     let polite = rlsim(folder.path(), &["storm", "polite-queue", "--print"]).stdout;
     std::fs::write(path("mine.json"), &polite).expect("a file");
-    for (command, chart) in
-        [(&["storm", "mine.json"][..], "mine-storm.svg"), (&["cluster", "--trace", "t.csv"], "cluster.svg")]
-    {
+    for (command, chart) in [
+        (&["storm", "mine.json", "--only", "wait as told"][..], "mine-storm.svg"),
+        (&["cluster", "--trace", "t.csv", "--servers", "2", "--strategy", "own-limit"], "cluster.svg"),
+    ] {
         let run = |words: &[&str]| rlsim(folder.path(), &[command, words].concat());
         let table = run(&[]);
         assert!(table.status.success(), "{}", stderr(&table));

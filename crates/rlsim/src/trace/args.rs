@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::answers::Answers;
+use super::between::{Between, TimeBound};
 use super::options::{ClientAs, Column, Input, OnError, ReadOptions, TimeColumn, TimeIs, TimeUnit, Where};
 
 /// Which files to read, and how.
@@ -46,6 +47,15 @@ pub struct TraceArgs {
     /// Keep only records with this value (or, with !=, without it); may be repeated
     #[arg(long = "where", value_name = "COLUMN=VALUE", value_parser = parse_where)]
     pub filters: Vec<Where>,
+
+    /// Keep only events from this time on: written as in a trace, or a day alone such as 2024-05-12; a number counts in the
+    /// unit of the trace's own numbers
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    pub from: Option<TimeBound>,
+
+    /// Keep only events before this time
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    pub until: Option<TimeBound>,
 
     /// Unit of times given as numbers: s, ms, us or ns [default: guessed over the column, and said]
     #[arg(long, value_name = "UNIT", value_parser = parse_unit)]
@@ -97,6 +107,7 @@ impl TraceArgs {
             duration_column: column(self.duration_column),
             duration_unit: self.duration_unit,
             filters: self.filters,
+            between: Between { from: self.from, until: self.until },
             time_unit: self.time_unit,
             timezone: self.timezone,
             time_is: self.time_is,
@@ -222,6 +233,8 @@ mod tests {
             (&["--time-is", "noon"], "expected start or end"),
             (&["--client-as", "name"], "expected raw or ip"),
             (&["--on-error", "stop"], "expected skip or fail"),
+            (&["--from", "noon"], "not a time: expected one such as"),
+            (&["--until", "-1"], "negative time"),
             (&["--ipv6-prefix", "129"], "129"),
         ] {
             let error = typed(&[&["--trace", "a"], args].concat()).unwrap_err().to_string();

@@ -9,6 +9,7 @@
 
 mod answers;
 mod args;
+mod between;
 mod civil;
 mod client_column;
 mod client_name;
@@ -35,6 +36,7 @@ mod zone;
 
 pub use answers::{AnswerCounts, Answers, RefusedRequests};
 pub use args::TraceArgs;
+pub use between::{Between, TimeBound};
 pub use columns::{Costs, Facts, Trace};
 pub use options::{
     ClientAs, Column, Input, OnError, OnProgress, Progress, ReadOptions, TimeColumn, TimeIs, TimeUnit, Where,

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::answers::Answers;
+use super::between::Between;
 
 /// Where a trace comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -199,6 +200,8 @@ pub struct ReadOptions {
     pub duration_unit: Option<TimeUnit>,
     /// Records to keep: all conditions must hold.
     pub filters: Vec<Where>,
+    /// Events to keep, by their time.
+    pub between: Between,
     /// The unit of numeric times; guessed over the column if absent.
     pub time_unit: Option<TimeUnit>,
     /// The IANA name of the zone of times that name none; UTC if absent.
@@ -236,6 +239,7 @@ impl Default for ReadOptions {
             duration_column: None,
             duration_unit: None,
             filters: Vec::new(),
+            between: Between::default(),
             time_unit: None,
             timezone: None,
             time_is: TimeIs::Start,

@@ -63,6 +63,8 @@ pub(crate) struct Finished {
     pub(crate) starts: Vec<usize>,
     /// The unit of each input's numbers, where it was guessed just now.
     pub(crate) units: Vec<Option<TimeUnit>>,
+    /// The unit of each input's numbers; `None` for dates.
+    pub(crate) numbers: Vec<Option<TimeUnit>>,
     /// What a person should know.
     pub(crate) notes: Vec<String>,
     /// Starts before time zero, moved there.
@@ -213,7 +215,8 @@ impl Times {
         }
         let starts = self.segments.iter().map(|s| s.start).collect();
         let next = Times { segments: self.segments, ..Times::default() }.after(&units);
-        Finished { at: self.whole, beyond, starts, units, notes, clamped: self.clamped, next }
+        let numbers = next.segments.iter().map(|segment| segment.kind.unit()).collect();
+        Finished { at: self.whole, beyond, starts, units, numbers, notes, clamped: self.clamped, next }
     }
 
     /// The inputs without their times, and with the units that were decided.
@@ -253,6 +256,14 @@ impl Times {
 }
 
 impl Kind {
+    /// The unit of numbers, once it is known.
+    fn unit(&self) -> Option<TimeUnit> {
+        match self {
+            Kind::Known(unit) | Kind::Guessed(unit, _) => Some(*unit),
+            Kind::Unknown | Kind::Dates | Kind::Undecided(_) => None,
+        }
+    }
+
     fn magnitudes(&self) -> Option<&Magnitudes> {
         match self {
             Kind::Undecided(magnitudes) | Kind::Guessed(_, magnitudes) => Some(magnitudes),

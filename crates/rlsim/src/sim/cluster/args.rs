@@ -21,6 +21,7 @@ use crate::error::Result;
 use crate::generate::units::parse_threads;
 use crate::sim::export::{ExportArgs, Targets};
 use crate::sim::parallel;
+use crate::trace::{Between, TimeBound};
 
 /// Steady demand near the limit, and a flood of forty times as much for five seconds.
 const PATTERN: &str = "spike --rate 500/s --times 40 --at 20s --for 5s --duration 45s";
@@ -51,6 +52,12 @@ pub struct ClusterArgs {
     /// The requests from recorded traces instead
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub trace: Vec<PathBuf>,
+    /// Take only requests of the trace from this time on, written as in a trace
+    #[arg(long, value_name = "TIME", requires = "trace", allow_negative_numbers = true)]
+    pub from: Option<TimeBound>,
+    /// Take only requests of the trace before this time
+    #[arg(long, value_name = "TIME", requires = "trace", allow_negative_numbers = true)]
+    pub until: Option<TimeBound>,
     /// Which server a request goes to: round-robin, random, sticky (by client) or weighted:5,1
     #[arg(long, default_value = "random")]
     pub routing: Routing,
@@ -106,7 +113,8 @@ impl ClusterArgs {
         if self.trace.is_empty() {
             arrivals::of_pattern(&self.pattern, self.seed)
         } else {
-            arrivals::of_traces(&self.trace, talk)
+            let between = Between { from: self.from.clone(), until: self.until.clone() };
+            arrivals::of_traces(&self.trace, &between, talk)
         }
     }
 

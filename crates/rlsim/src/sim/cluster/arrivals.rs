@@ -8,7 +8,7 @@ use clap::Parser;
 use crate::error::{Error, Result};
 use crate::generate::GenerateArgs;
 use crate::report::{count, duration};
-use crate::trace::{Input, ReadOptions, Trace, load};
+use crate::trace::{Between, Input, ReadOptions, Trace, load};
 
 /// Requests that are simulated at most: they are kept in memory, and a strategy takes up to five events for each.
 pub const MOST_REQUESTS: usize = 3_000_000;
@@ -49,20 +49,20 @@ pub fn of_pattern(text: &str, seed: u64) -> Result<Vec<Arrival>> {
     some(arrivals, &format!("--pattern \"{text}\""), "a lower --rate, a shorter --duration or --rows gives fewer")
 }
 
-/// The requests of recorded traces. What a person should know of them is said on `talk`.
+/// The requests of recorded traces that come in these times. What a person should know of them is said on `talk`.
 ///
 /// # Errors
 /// When they cannot be read, or hold too many requests.
-pub fn of_traces(paths: &[PathBuf], talk: &mut dyn Write) -> Result<Vec<Arrival>> {
+pub fn of_traces(paths: &[PathBuf], between: &Between, talk: &mut dyn Write) -> Result<Vec<Arrival>> {
     let inputs: Vec<_> = paths.iter().cloned().map(Input::from_arg).collect();
-    let trace: Trace = load(&inputs, &ReadOptions::default())?;
+    let trace: Trace = load(&inputs, &ReadOptions { between: between.clone(), ..ReadOptions::default() })?;
     for note in notes(&trace) {
         // Nothing is lost when nobody listens.
         let _ = writeln!(talk, "note: {note}");
     }
     let arrivals = trace.at.iter().zip(&trace.client).enumerate();
     let arrivals = arrivals.map(|(i, (&at, &client))| Arrival { at, client, cost: trace.cost.get(i) });
-    some(arrivals, "the trace", "cut it before")
+    some(arrivals, "the trace", "--from and --until take a part of it")
 }
 
 fn notes(trace: &Trace) -> Vec<String> {

@@ -1,6 +1,7 @@
 //! A sink's work shared with other threads: workers collect parts of an input, and the sink takes them back in order.
 
 use super::doubtful::Doubtful;
+use super::kept::Mark;
 use super::{SHOWN, Sink};
 use crate::error::Result;
 use crate::trace::client_column::ClientColumn;
@@ -19,6 +20,7 @@ pub(crate) struct Batch {
     unnamed: u64,
     doubtful: Doubtful,
     lines: Option<Vec<u64>>,
+    marks: Option<Vec<Mark>>,
 }
 
 impl<'o> Sink<'o> {
@@ -47,6 +49,8 @@ impl<'o> Sink<'o> {
             clamped: 0,
             doubtful: Doubtful::of_one(),
             stream: None,
+            marks: self.marks.is_some().then(Vec::new),
+            span: None,
             lines: self.lines.is_some().then(Vec::new),
         }
     }
@@ -67,6 +71,7 @@ impl<'o> Sink<'o> {
             unnamed: std::mem::take(&mut self.unnamed),
             doubtful: std::mem::replace(&mut self.doubtful, Doubtful::of_one()),
             lines: self.lines.as_mut().map(std::mem::take),
+            marks: self.marks.as_mut().map(std::mem::take),
         })
     }
 
@@ -81,6 +86,9 @@ impl<'o> Sink<'o> {
         }
         if let (Some(lines), Some(later)) = (&mut self.lines, &batch.lines) {
             lines.extend_from_slice(later);
+        }
+        if let (Some(marks), Some(later)) = (&mut self.marks, &batch.marks) {
+            marks.extend_from_slice(later);
         }
         self.times.absorb(&batch.times);
         let facts = batch.facts;

@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
+use super::kept::Inputs;
 use super::{SHOWN, Sink};
 use crate::error::{Error, Result};
+use crate::trace::between::shown;
 use crate::trace::columns::{Costs, Facts, Trace};
 use crate::trace::options::{OnError, TimeUnit};
 use crate::trace::order::{Disorder, in_order_of_appearance, permuted, resolution_ns, stable_order};
@@ -49,6 +51,7 @@ impl Sink<'_> {
         self.clamped += finished.clamped;
         let (mut at, mut starts) = (finished.at, finished.starts);
         self.drop_beyond(&mut at, &mut starts, &finished.beyond, &finished.units)?;
+        self.keep_between(&mut at, Inputs { starts: &mut starts, numbers: &finished.numbers })?;
         let ends = starts.iter().copied().skip(1).chain([at.len()]);
         let disorder = starts.iter().zip(ends).map(|(&start, end)| Disorder::of(&at[start..end]));
         let disorder = disorder.fold(Disorder::default(), Disorder::and);
@@ -102,6 +105,9 @@ impl Sink<'_> {
         if let Some(lines) = &mut self.lines {
             retain_others(lines, beyond);
         }
+        if let Some(marks) = &mut self.marks {
+            retain_others(marks, beyond);
+        }
         if !self.cost.is_empty() {
             retain_others(&mut self.cost, beyond);
         }
@@ -122,6 +128,15 @@ impl Sink<'_> {
 
     fn nothing(&self) -> Error {
         let paths: Vec<String> = self.facts.paths.iter().map(|p| p.display().to_string()).collect();
+        if let Some((first, last)) = self.span {
+            return Error::failed(format!(
+                "{}: no event is left by {}: the trace spans {} to {}",
+                paths.join(", "),
+                self.options.between.words(),
+                shown(first),
+                shown(last)
+            ));
+        }
         let mut message = match self.facts.rows {
             0 => format!("{}: empty: no records at all", paths.join(", ")),
             rows => format!(

@@ -3,10 +3,12 @@
 mod batch;
 mod doubtful;
 mod finish;
+mod kept;
 
 pub(crate) use batch::Batch;
 
 use self::doubtful::Doubtful;
+use self::kept::{Inputs, Mark};
 use super::client_column::ClientColumn;
 use super::columns::Facts;
 use super::options::{OnError, ReadOptions, TimeUnit};
@@ -44,6 +46,10 @@ pub(crate) struct Sink<'o> {
     doubtful: Doubtful,
     /// Where events go instead of being kept.
     stream: Option<Stream<'o>>,
+    /// What waits to be counted, where some events may not be kept.
+    marks: Option<Vec<Mark>>,
+    /// The first and the last time of all events, kept or not.
+    span: Option<(u64, u64)>,
     /// The line of each event, kept where events are handed on, so that one out of order can be shown.
     lines: Option<Vec<u64>>,
 }
@@ -51,9 +57,11 @@ pub(crate) struct Sink<'o> {
 impl<'o> Sink<'o> {
     /// An empty sink.
     pub(crate) fn new(options: &'o ReadOptions) -> Result<Self> {
+        let mut zone = Zone::named(options.timezone.as_deref())?;
+        options.between.check(&mut zone, options.time_unit)?;
         Ok(Sink {
             options,
-            zone: Zone::named(options.timezone.as_deref())?,
+            zone,
             times: Times::default(),
             client: ClientColumn::new(options),
             cost: Vec::new(),
@@ -67,6 +75,8 @@ impl<'o> Sink<'o> {
             clamped: 0,
             doubtful: Doubtful::default(),
             stream: None,
+            marks: (!options.between.is_all()).then(Vec::new),
+            span: None,
             lines: None,
         })
     }
@@ -198,9 +208,6 @@ impl<'o> Sink<'o> {
             let bad = Bad { why: Why::Time(TimeError::BeyondRange), found: at };
             self.doubtful.add(self.times.doubtful(&stamp), || describe(&self.input, place, &bad));
         }
-        if self.has_client && matches!(name.text, b"" | b"-") {
-            self.unnamed += 1;
-        }
         if cost != 1 && self.cost.is_empty() {
             self.cost.resize(self.client.len(), 1);
         }
@@ -208,7 +215,7 @@ impl<'o> Sink<'o> {
             self.cost.push(cost);
         }
         self.client.push(name.text);
-        self.facts.answers.count(record.answer);
+        self.mark(Mark { answer: record.answer, unnamed: self.has_client && matches!(name.text, b"" | b"-") });
         self.facts.events += 1;
         Ok(())
     }
@@ -224,6 +231,7 @@ impl<'o> Sink<'o> {
         self.clamped += finished.clamped;
         let (mut at, mut starts) = (finished.at, finished.starts);
         self.drop_beyond(&mut at, &mut starts, &finished.beyond, &finished.units)?;
+        self.keep_between(&mut at, Inputs { starts: &mut starts, numbers: &finished.numbers })?;
         let Some(stream) = &mut self.stream else { return Ok(()) };
         let lines = self.lines.as_deref().unwrap_or_default();
         stream.check_order(&at, lines, |event| self.times.label_of(&starts, event))?;
