@@ -53,9 +53,13 @@ async fn ask<B: Backend, C: Clock>(parts: &[Part<B, C>], call: DecideAll<B::Erro
     }
     match call.await {
         Ok(decisions) => {
-            passes.into_iter().for_each(|(_, pass)| pass.succeeded());
+            for (_, pass) in passes {
+                pass.succeeded();
+            }
             if decisions.iter().all(Decision::is_allowed) {
-                parts.iter().for_each(|part| part.limiter.inner.warm(&part.key, part.cost));
+                for part in parts {
+                    part.limiter.inner.warm(&part.key, part.cost);
+                }
             }
             Ok(decisions.into_iter().map(|decision| Answer { decision, source: Source::Shared }).collect())
         }

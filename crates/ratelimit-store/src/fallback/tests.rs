@@ -346,7 +346,9 @@ fn several_limits_are_all_or_nothing_also_while_the_shared_limiter_is_down() {
     assert_eq!(one.limiter.counts(), Counts { shared: 2, ..Counts::default() });
 
     // A tenth of each limit, of which the first has used its own with the shared admission, and the second one unit.
-    [&one, &other].iter().for_each(|scene| scene.down(true));
+    for scene in [&one, &other] {
+        scene.down(true);
+    }
     for _ in 0..3 {
         assert_eq!(both(&one, &other, [1, 1]), [(false, 0), (true, 9)]);
     }
@@ -357,8 +359,12 @@ fn several_limits_are_all_or_nothing_also_while_the_shared_limiter_is_down() {
     assert_eq!([one.limiter.counts(), other.limiter.counts()], [counts; 2]);
 
     // One probe, which the other's breaker lets through as well.
-    [&one, &other].iter().for_each(|scene| scene.down(false));
-    [&one, &other].iter().for_each(|scene| scene.clock.advance(Nanos::from_millis(100)));
+    for scene in [&one, &other] {
+        scene.down(false);
+    }
+    for scene in [&one, &other] {
+        scene.clock.advance(Nanos::from_millis(100));
+    }
     assert_eq!(both(&one, &other, [60, 1]), [(true, 0), (true, 98)]);
     assert_eq!(both(&one, &other, [0, 1]), [(true, 0), (true, 97)]);
 }
