@@ -127,3 +127,16 @@ fn cluster(addresses: &[&str]) -> Result<Place, BuildError> {
     let client = super::cluster::client(addresses).map_err(BuildError::Address)?;
     Ok((Target::Cluster(Box::new(client)), addresses.join(" ")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_command_waits_for_an_acknowledgement() {
+        for address in ["redis://127.0.0.1:6379", "redis://user:word@127.0.0.1:6379/3?protocol=resp3"] {
+            let Ok((Target::Single(client), _)) = single(address) else { panic!("{address} is one server") };
+            assert!(client.get_connection_info().tcp_settings().nodelay(), "{address}");
+        }
+    }
+}
