@@ -11,6 +11,8 @@ use crate::error::Result;
 const LEFT: i32 = 860;
 const RIGHT: i32 = 7400;
 const PLOT_HEIGHT: i32 = 4200;
+/// The smallest value lies so far above the axis, to be told from it.
+const ABOVE_AXIS: i32 = 100;
 /// Names at the ends of curves keep this far apart.
 const LINE: i32 = 170;
 
@@ -75,8 +77,8 @@ pub(super) fn plot(plot: &Plot) -> Result<String> {
         canvas.text(line, (MARGIN, y), Anchor::Start, Type::QUIET)?;
         y += 190;
     }
-    let (x, y) = (LogScale::new(plot.x.ends, (LEFT, RIGHT)), LogScale::new(plot.y.ends, (bottom, top)));
-    axes(&mut canvas, plot, x, y)?;
+    let (x, y) = (LogScale::new(plot.x.ends, (LEFT, RIGHT)), LogScale::new(plot.y.ends, (bottom - ABOVE_AXIS, top)));
+    axes(&mut canvas, plot, x, y, (top, bottom))?;
     if let Some((level, _)) = &plot.level {
         canvas.line(vec![(LEFT, y.at(*level)), (RIGHT, y.at(*level))], 12, Ink::Limit)?;
     }
@@ -103,8 +105,7 @@ pub(super) fn plot(plot: &Plot) -> Result<String> {
     Ok(svg::finish(&drawn, plot.id, size, &plot.title, &plot.description))
 }
 
-fn axes(canvas: &mut Canvas<'_>, plot: &Plot, x: LogScale, y: LogScale) -> Result<()> {
-    let (top, bottom) = y.ends();
+fn axes(canvas: &mut Canvas<'_>, plot: &Plot, x: LogScale, y: LogScale, (top, bottom): (i32, i32)) -> Result<()> {
     for (tick, label) in &plot.x.ticks {
         let at = x.at(*tick);
         canvas.line(vec![(at, top), (at, bottom + 40)], 8, Ink::Faint)?;

@@ -125,3 +125,33 @@ impl Ink {
         format!("#{r:02X}{g:02X}{b:02X}")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lightness of an ink, on white paper or as the page's stylesheet turns it on a dark screen.
+    fn lightness(ink: Ink, dark: bool) -> u32 {
+        let style = include_str!("../report/page/style.css");
+        let rule = format!("svg [fill=\"{}\"] {{ fill: #", ink.hex());
+        let turned =
+            style.split_once(&rule).filter(|_| dark).and_then(|(_, rest)| u32::from_str_radix(&rest[..6], 16).ok());
+        let (r, g, b) = ink.rgb();
+        let colour = turned.unwrap_or(u32::from(r) << 16 | u32::from(g) << 8 | u32::from(b));
+        ((colour >> 16) * 299 + (colour >> 8 & 255) * 587 + (colour & 255) * 114) / 1000
+    }
+
+    /// Greyscale printers and screens must do, and eyes that see no red and green.
+    #[test]
+    fn areas_differ_without_colour() {
+        let areas = [Ink::Paper, Ink::Allowed, Ink::Over];
+        for dark in [false, true] {
+            for (i, one) in areas.iter().enumerate() {
+                for other in &areas[..i] {
+                    let apart = lightness(*one, dark).abs_diff(lightness(*other, dark));
+                    assert!(apart >= 50, "{one:?} and {other:?} are {apart} of 255 apart, dark: {dark}");
+                }
+            }
+        }
+    }
+}

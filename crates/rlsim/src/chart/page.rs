@@ -24,6 +24,16 @@ pub(super) enum Sample {
     Tick(u8),
 }
 
+impl Sample {
+    /// How far the words stand from the beginning of a sample: dashes are told apart only where they come twice.
+    fn room(self, ink: Ink) -> i32 {
+        match self {
+            Sample::Line(_) if ink != Ink::Limit && ink.dashes().is_some() => 460,
+            _ => 280,
+        }
+    }
+}
+
 /// An entry of the legend.
 pub(super) type Entry = (Ink, Sample, String);
 
@@ -38,7 +48,7 @@ impl Header {
         let mut legend: Vec<Vec<Entry>> = Vec::new();
         let mut x = MARGIN;
         for entry in entries {
-            let room = 280 + width(&entry.2, Size::Label, false);
+            let room = entry.1.room(entry.0) + width(&entry.2, Size::Label, false);
             if x + room > WIDTH - MARGIN || legend.is_empty() {
                 legend.push(Vec::new());
                 x = MARGIN;
@@ -66,8 +76,9 @@ impl Header {
         for line in &self.legend {
             let mut x = MARGIN;
             for (ink, sample, text) in line {
+                let room = sample.room(*ink);
                 match sample {
-                    Sample::Line(tenths) => canvas.line(vec![(x, y - 15), (x + 220, y - 15)], *tenths, *ink)?,
+                    Sample::Line(tenths) => canvas.line(vec![(x, y - 15), (x + room - 60, y - 15)], *tenths, *ink)?,
                     Sample::Fill => canvas.fill((x + 40, y - 70), (x + 190, y + 35), *ink)?,
                     Sample::Cross => {
                         canvas.line(vec![(x + 130, y - 45), (x + 190, y + 15)], 14, *ink)?;
@@ -78,11 +89,27 @@ impl Header {
                         canvas.fill((x + 175, top), (x + 195, top + 40), *ink)?;
                     }
                 }
-                canvas.text(text, (x + 280, y + 30), Anchor::Start, Type::LABEL)?;
-                x += 280 + width(text, Size::Label, false) + GAP;
+                canvas.text(text, (x + room, y + 30), Anchor::Start, Type::LABEL)?;
+                x += room + width(text, Size::Label, false) + GAP;
             }
             y += 220;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::ink::CURVES;
+
+    /// `- -` and `- .` look alike until the pattern begins anew.
+    #[test]
+    fn a_sample_shows_more_than_one_period_of_its_dashes() {
+        for ink in CURVES {
+            let Some(dashes) = ink.dashes() else { continue };
+            let period: i32 = dashes.split(' ').map(|length| length.parse::<i32>().unwrap()).sum();
+            assert!(Sample::Line(20).room(ink) - 60 >= period * 3 / 2, "{ink:?}: {period}");
+        }
     }
 }

@@ -56,11 +56,6 @@ impl LogScale {
     pub(super) fn at(&self, value: u64) -> i32 {
         self.scale.at(log2(value))
     }
-
-    /// The page's side of it, smaller end first.
-    pub(super) fn ends(&self) -> (i32, i32) {
-        self.scale.ends()
-    }
 }
 
 /// The binary logarithm in units of 2^-16, rounded down, in integers: the libraries of two machines may differ in the last

@@ -146,6 +146,8 @@ impl Frame<'_> {
         }
         let line = self.steps(&panel.reference);
         if line.len() > 1 {
+            // Paper between the dashes, to be seen before a solid area too.
+            canvas.line(line.clone(), 14, Ink::Paper)?;
             canvas.line(line, 14, Ink::Limit)?;
         }
         for tick in round_ticks(self.per_second(self.most), 3) {
