@@ -1,12 +1,13 @@
 //! Policies of a service's own that panic: the limiter goes on as if the call had not been made.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use ratelimit_core::{Algorithm, BucketState, Decision, Nanos, TokenBucket};
-use ratelimit_store::KeyedLimiter;
+use ratelimit_core::{Algorithm, BucketState, Decision, Nanos, Policy, SlidingLog, TokenBucket};
+use ratelimit_store::{Exact, KeyedLimiter, Limiter, ManualClock};
 
 const NOW: Nanos = Nanos::from_secs(1_000);
 
@@ -15,6 +16,8 @@ const NOW: Nanos = Nanos::from_secs(1_000);
 struct Foreign {
     bucket: TokenBucket,
     fuses: Arc<Fuses>,
+    /// As if it held what need not be whole after a panic.
+    hook: PhantomData<Arc<dyn Fn() + Send + Sync>>,
 }
 
 /// How many calls of each kind are left until one panics; 0 where none will.
@@ -64,7 +67,7 @@ impl Algorithm for Foreign {
 /// 100 units, one of which comes back each `seconds`; the clients lie in one page.
 fn limiter(seconds: u64) -> (KeyedLimiter<Foreign>, Foreign) {
     let bucket = TokenBucket::per(1, Duration::from_secs(seconds)).unwrap().burst(100).unwrap();
-    let policy = Foreign { bucket, fuses: Arc::default() };
+    let policy = Foreign { bucket, fuses: Arc::default(), hook: PhantomData };
     (KeyedLimiter::builder(policy.clone()).max_clients(12).build(), policy)
 }
 
@@ -108,7 +111,7 @@ fn a_change_that_panics_can_be_repeated() {
     let (other, _) = limiter(10);
     let slower = Foreign {
         bucket: TokenBucket::per(1, Duration::from_secs(1_000)).unwrap().burst(100).unwrap(),
-        fuses: Arc::clone(&policy.fuses),
+        ..policy.clone()
     };
     for limiter in [&panicking, &other] {
         (0..10_u8).for_each(|i| assert!(limiter.check_n_at([i], NOW, 100).is_allowed()));
@@ -128,8 +131,7 @@ fn a_change_that_panics_can_be_repeated() {
 #[test]
 fn a_plan_that_panics_is_not_given() {
     let (limiter, policy) = limiter(10);
-    let faster =
-        Foreign { bucket: TokenBucket::per(100, Duration::from_secs(1)).unwrap(), fuses: policy.fuses.clone() };
+    let faster = Foreign { bucket: TokenBucket::per(100, Duration::from_secs(1)).unwrap(), ..policy.clone() };
     limiter.check_n_at("alice", NOW, 100);
     policy.fuses.migrate.store(1, Ordering::Relaxed);
     assert!(panics(|| limiter.set_policy_of_at("alice", Some(faster.clone()), NOW)));
@@ -137,4 +139,14 @@ fn a_plan_that_panics_is_not_given() {
     assert_eq!(limiter.check_at("alice", NOW).retry_after(), Some(Nanos::from_secs(10)));
     limiter.set_policy_of_at("alice", Some(faster), NOW);
     assert_eq!(limiter.check_at("alice", NOW).retry_after(), Some(Nanos::from_millis(10)));
+}
+
+/// What a service may do with a limiter: hand it to other threads, and use it on after a panic was caught.
+#[test]
+fn limiters_go_everywhere() {
+    fn goes_everywhere<T: Send + Sync + UnwindSafe + RefUnwindSafe>() {}
+    goes_everywhere::<KeyedLimiter<Policy>>();
+    goes_everywhere::<KeyedLimiter<SlidingLog, Exact, ManualClock>>();
+    goes_everywhere::<Limiter<TokenBucket>>();
+    goes_everywhere::<KeyedLimiter<Foreign>>();
 }
