@@ -88,8 +88,8 @@ pub(super) const DEFINITIONS: [Definition; 21] = [
         key: "efficiency",
         name: "efficiency",
         meaning: "Units admitted, divided by what the exact sliding log admits with the same limit. Below 1 the policy turned \
-                  away what had room. Above 1 it admitted more than the exact log, and that is no merit: the number of those \
-                  admitted over the limit says how.",
+                  away what had room. Above 1 (marked: over) it admitted more than the exact log, and that is no merit: the \
+                  number of those admitted over the limit says how.",
         value: |p| p.efficiency.map(efficiency),
     },
     Definition {
@@ -185,10 +185,10 @@ pub(super) const DEFINITIONS: [Definition; 21] = [
     },
 ];
 
-/// A quotient of 1.000 or less, or what a larger one means.
+/// The quotient, marked where it is above 1.
 fn efficiency(value: f64) -> String {
     let text = format!("{value:.3}");
-    if value > 1.0 && text != "1.000" { format!("{text}: more than the exact log") } else { text }
+    if value > 1.0 && text != "1.000" { format!("{text} (over)") } else { text }
 }
 
 /// A share in percent with three significant digits at most.
@@ -216,8 +216,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_efficiency_above_one_says_what_it_means() {
+    fn an_efficiency_above_one_is_marked() {
         assert_eq!([0.5, 1.0, 1.0004].map(efficiency), ["0.500", "1.000", "1.000"]);
-        assert_eq!(efficiency(1.076), "1.076: more than the exact log");
+        assert_eq!(efficiency(1.076), "1.076 (over)");
     }
 }
