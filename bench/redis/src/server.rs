@@ -50,11 +50,11 @@ impl Server {
         redis::Client::open(self.url()).unwrap().get_connection().unwrap()
     }
 
-    /// Requests a second of `redis-benchmark` on one connection.
-    pub fn benchmark(&self, pipeline: u32, requests: u32, command: &[&str]) -> f64 {
+    /// Requests a second of `redis-benchmark` on one connection, for clients at random.
+    pub fn benchmark(&self, pipeline: u32, clients: u32, requests: u32, command: &[String]) -> f64 {
         let output = Command::new("redis-benchmark")
             .args(["-p", &self.port.to_string(), "-c", "1", "-P", &pipeline.to_string(), "-n", &requests.to_string()])
-            .args(["-r", "1000", "--csv"])
+            .args(["-r", &clients.to_string(), "--csv"])
             .args(command)
             .output()
             .expect("redis-benchmark is installed");
@@ -68,13 +68,22 @@ impl Server {
             .unwrap_or_else(|_| panic!("expected a figure, got {text} {}", String::from_utf8_lossy(&output.stderr)))
     }
 
-    /// Microseconds that the server spent on one EVALSHA, on average since the last call of this.
+    /// The calls that the server logged as slow, the newest first.
+    pub fn slowest(&self) -> Vec<Vec<String>> {
+        type Entry = (u64, u64, u64, Vec<Vec<u8>>, redis::Value, redis::Value);
+        let entries: Vec<Entry> = redis::cmd("SLOWLOG").arg("GET").query(&mut self.admin()).unwrap();
+        let text = |words: Vec<Vec<u8>>| words.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+        entries.into_iter().map(|(_, _, _, call, ..)| text(call)).collect()
+    }
+
+    pub fn reset_stats(&self) {
+        redis::cmd("CONFIG").arg("RESETSTAT").exec(&mut self.admin()).unwrap();
+    }
+
+    /// Microseconds that the server spent on one EVALSHA, on average since the statistics were reset.
     pub fn cost_of_evalsha(&self) -> f64 {
-        let mut admin = self.admin();
-        let stats: String = redis::cmd("INFO").arg("commandstats").query(&mut admin).unwrap();
-        redis::cmd("CONFIG").arg("RESETSTAT").exec(&mut admin).unwrap();
-        let line = stats.lines().find(|line| line.starts_with("cmdstat_evalsha:"));
-        let Some(line) = line else { return 0.0 };
+        let stats: String = redis::cmd("INFO").arg("commandstats").query(&mut self.admin()).unwrap();
+        let line = stats.lines().find(|line| line.starts_with("cmdstat_evalsha:")).expect("a call was made");
         let (_, rest) = line.split_once("usec_per_call=").unwrap();
         rest.split(',').next().unwrap().parse().unwrap()
     }

@@ -1,5 +1,5 @@
-//! The script of a policy: the clock, the algorithms that the policy names, and `main.lua`, or `several.lua` for
-//! several limits at once.
+//! The script of a policy: the clock, and `main.lua`, or `several.lua` for several limits at once, with the parts of the
+//! algorithms that the policy names in their places (see `common.lua`).
 //!
 //! What depends on the quota is passed as ARGV, so that all policies with the same algorithms share one script, and the
 //! server caches a handful of scripts at most. Tests and replays pass the time: their script has another first part, and
@@ -136,47 +136,87 @@ fn arguments(parameters: &Parameters) -> [String; 4] {
     [parameters.kind.to_owned(), a.to_string(), b.to_string(), c.to_string()]
 }
 
-/// The algorithms: kind, name of the Lua table, text.
-const ALGORITHMS: [(&str, &str, &str); 5] = [
-    ("fixed", "fixed_window", include_str!("lua/fixed_window.lua")),
-    ("log", "sliding_log", include_str!("lua/sliding_log.lua")),
-    ("counter", "sliding_counter", include_str!("lua/sliding_counter.lua")),
-    ("token", "bucket", include_str!("lua/bucket.lua")),
-    ("leaky", "bucket", include_str!("lua/bucket.lua")),
+/// An algorithm's text: functions, then parts.
+struct Algorithm {
+    kinds: &'static [&'static str],
+    text: &'static str,
+}
+
+const ALGORITHMS: [Algorithm; 4] = [
+    Algorithm { kinds: &["fixed"], text: include_str!("lua/fixed_window.lua") },
+    Algorithm { kinds: &["log"], text: include_str!("lua/sliding_log.lua") },
+    Algorithm { kinds: &["counter"], text: include_str!("lua/sliding_counter.lua") },
+    Algorithm { kinds: &["token", "leaky"], text: include_str!("lua/bucket.lua") },
 ];
+
+/// Begins a part, and marks its place.
+const PART: &str = "--@ ";
+
+impl Algorithm {
+    /// What comes before the parts.
+    fn functions(&self) -> &'static str {
+        self.text.split(PART).next().unwrap_or_default()
+    }
+
+    /// Nothing where the algorithm has no such part.
+    fn part(&self, name: &str) -> &'static str {
+        let mut parts = self.text.split(PART).skip(1).filter_map(|part| part.split_once('\n'));
+        parts.find(|(found, _)| *found == name).map_or("", |(_, part)| part.trim_end())
+    }
+
+    /// The Lua condition that a rule is of this algorithm.
+    fn is_meant(&self) -> String {
+        let kinds: Vec<String> = self.kinds.iter().map(|kind| format!("kind == '{kind}'")).collect();
+        kinds.join(" or ")
+    }
+}
 
 /// The script that decides several limits at once, for rules of these kinds, of which every set has one.
 pub(crate) fn of_several(kinds: &[&str], time: Time) -> &'static Source {
     static SOURCES: [[OnceLock<Source>; SETS]; 2] = [const { [const { OnceLock::new() }; SETS] }; 2];
     const SETS: usize = 1 << ALGORITHMS.len();
-    let has = |kind: &str| kinds.contains(&kind);
-    let set = ALGORITHMS.iter().fold(0, |set, (kind, ..)| set << 1 | usize::from(has(kind)));
+    let set = ALGORITHMS.iter().fold(0, |set, algorithm| set << 1 | usize::from(names(kinds, algorithm)));
     let sources = &SOURCES[usize::from(time == Time::Passed)];
     sources[set].get_or_init(|| Source::new(text(kinds, time, include_str!("lua/several.lua"))))
 }
 
-fn text(kinds_wanted: &[&str], time: Time, main: &str) -> String {
-    let mut text = String::new();
-    text.push_str(match time {
+fn names(kinds: &[&str], algorithm: &Algorithm) -> bool {
+    algorithm.kinds.iter().any(|kind| kinds.contains(kind))
+}
+
+fn text(kinds: &[&str], time: Time, frame: &str) -> String {
+    let algorithms: Vec<&Algorithm> = ALGORITHMS.iter().filter(|algorithm| names(kinds, algorithm)).collect();
+    let mut text = String::from(match time {
         Time::Server => include_str!("lua/time_server.lua"),
         Time::Passed => include_str!("lua/time_passed.lua"),
     });
     text.push_str(include_str!("lua/common.lua"));
-    let mut kinds = String::from("local kinds = { ");
-    let mut present: Vec<&str> = Vec::new();
-    for (kind, table, source) in ALGORITHMS {
-        if kinds_wanted.contains(&kind) {
-            if !present.contains(&table) {
-                present.push(table);
-                text.push_str(source);
-            }
-            kinds += &[kind, " = ", table, ", "].concat();
+    for algorithm in &algorithms {
+        text.push_str(algorithm.functions());
+    }
+    for line in frame.lines() {
+        match line.trim_start().strip_prefix(PART) {
+            Some(name) => text.push_str(&placed(&algorithms, name)),
+            None => text.push_str(line),
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// The part of each algorithm, under the condition that it is the rule's.
+fn placed(algorithms: &[&Algorithm], name: &str) -> String {
+    match algorithms {
+        [] => String::new(),
+        [only] => format!("do\n{}\nend", only.part(name)),
+        _ => {
+            let branches: Vec<String> = algorithms
+                .iter()
+                .map(|algorithm| format!("if {} then\n{}\n", algorithm.is_meant(), algorithm.part(name)))
+                .collect();
+            branches.join("else") + "end"
         }
     }
-    text.push_str(&kinds);
-    text.push_str("}\n");
-    text.push_str(main);
-    text
 }
 
 #[cfg(test)]
@@ -186,6 +226,25 @@ mod tests {
 
     fn script(policy: &str, time: Time) -> Script {
         Script::new(&exact(&policy.parse().unwrap()).unwrap(), time)
+    }
+
+    #[test]
+    fn each_part_of_an_algorithm_has_its_place() {
+        let places = |frame: &'static str| -> Vec<&str> {
+            frame.lines().filter_map(|line| line.trim_start().strip_prefix(PART)).collect()
+        };
+        let main = places(include_str!("lua/main.lua"));
+        for name in main.iter().copied().chain(places(include_str!("lua/several.lua"))) {
+            for algorithm in &ALGORITHMS {
+                // Only the buckets have a queue.
+                assert!(name == "delay" || !algorithm.part(name).is_empty(), "{} has no {name}", algorithm.kinds[0]);
+            }
+        }
+        for algorithm in &ALGORITHMS {
+            for (name, _) in algorithm.text.split(PART).skip(1).filter_map(|part| part.split_once('\n')) {
+                assert!(main.contains(&name), "{name} of {} stands nowhere", algorithm.kinds[0]);
+            }
+        }
     }
 
     #[test]

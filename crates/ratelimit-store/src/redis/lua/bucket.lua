@@ -3,78 +3,73 @@
 -- With g = gcd(L, W in us): a unit is `unit` = W/g parts, and `drain` = L/g parts drain in a microsecond.
 -- Key: 16 bytes, big endian: `last` (us), when the level was recorded; `used` (parts), the level then, at least 1.
 -- An absent key is an empty bucket. It must be a script: the level is computed from what was read, and written back.
-local bucket = {}
 
-function bucket.open(key, drain, unit, burst)
-  local raw = redis.call('GET', key)
-  local at, level = now, 0
-  if raw then
-    local last, used = struct.unpack('>I8I8', raw)
-    -- A clock that stepped back mints nothing.
-    if last > now then
-      at = last
-    end
-    level = used - (at - last) * drain
-    if level < 0 then
-      level = 0
-    end
+-- How long `parts` take to drain at `drain` parts a microsecond.
+local function drained_in(parts, drain)
+  local us = floor(parts / drain)
+  local rest = parts - us * drain
+  if rest == 0 then
+    return us, 0
   end
-  local free = burst * unit - level
-  local room = 0
-  if free > 0 then
-    room = floor(free / unit)
-  end
-  return { key = key, at = at, behind = at - now, level = level, drain = drain, unit = unit, free = free, room = room }
+  return us + 1, floor((drain - rest) * 1000 / drain)
 end
 
--- The wait until `parts` have drained, from now.
-local function bucket_wait(s, parts)
-  local us, late = drained_in(parts, s.drain)
-  return us + s.behind, late
-end
-
--- Until `cost`, which is more than the room, fits.
-function bucket.retry(s, cost)
-  return bucket_wait(s, cost * s.unit - s.free)
-end
-
--- Until the bucket is empty if `cost` is charged now.
-function bucket.reset(s, cost)
-  local filled = s.level + cost * s.unit
-  if filled == 0 then
-    return 0, 0
+--@ open
+local drain, unit, burst = a, b, c
+local raw = redis.call('GET', key)
+local at, level = now, 0
+if raw then
+  local last, used = struct.unpack('>I8I8', raw)
+  -- A clock that stepped back mints nothing.
+  if last > now then
+    at = last
   end
-  return bucket_wait(s, filled)
+  level = used - (at - last) * drain
+  if level < 0 then
+    level = 0
+  end
+end
+local free = burst * unit - level
+local room = 0
+if free > 0 then
+  room = floor(free / unit)
+end
+s = { key = key, at = at, level = level, drain = drain, unit = unit, free = free, room = room }
+
+--@ retry
+us, late = drained_in(cost * s.unit - s.free, s.drain)
+us = us + s.at - now
+
+--@ reset
+local filled = s.level + cost * s.unit
+if filled > 0 then
+  us, late = drained_in(filled, s.drain)
+  us = us + s.at - now
+else
+  us, late = 0, 0
 end
 
--- Until what is ahead has drained.
-function bucket.delay(s, cost)
-  if cost == 0 then
-    return 0, 0
-  end
-  return bucket_wait(s, s.level)
+--@ delay
+if kind == 'leaky' and cost > 0 then
+  us, late = drained_in(s.level, s.drain)
+  us = us + s.at - now
 end
 
-function bucket.charge(s, cost)
-  local filled = s.level + cost * s.unit
-  if filled > MAX then
-    filled = MAX
-  end
-  local us, late = bucket_wait(s, filled)
-  keep(s.key, struct.pack('>I8I8', s.at, filled), us)
-  return us, late
+--@ charge
+local filled = s.level + cost * s.unit
+if filled > MAX then
+  filled = MAX
 end
+raw = struct.pack('>I8I8', s.at, filled)
+us, late = drained_in(filled, s.drain)
+us = us + s.at - now
 
-function bucket.refund(key, cost, drain, unit)
-  local raw = redis.call('GET', key)
-  if not raw then
-    return
-  end
+--@ refund
+local drain, unit = a, b
+raw = redis.call('GET', key)
+if raw then
   local last, used = struct.unpack('>I8I8', raw)
   used = used - cost * unit
-  if used > 0 then
-    keep(key, struct.pack('>I8I8', last, used), last + ceil_div(used, drain) - now)
-  else
-    redis.call('DEL', key)
-  end
+  raw = used > 0 and struct.pack('>I8I8', last, used) or ''
+  us = last + drained_in(used, drain) - now
 end

@@ -1,50 +1,27 @@
 -- What all the algorithms share. Every number here is a whole number below 2^53, where Lua's doubles are exact:
 -- `exact.rs` refuses the quotas for which that would not hold. Sums and products that can lie beyond (a charge far over
 -- the limit) are only ever compared, or cut off at MAX.
+--
+-- A server runs the whole text at each call, so that each function here is made anew each time, and a table of functions
+-- more so. That is why an algorithm is a list of parts (`--@ name`) and not of functions: `main.lua` and `several.lua` say
+-- `--@ name` where the part of the rule's algorithm is to stand. Of a rule a part sees `kind`, `key`, `a`, `b` and `c`, its
+-- parameters, and `cost`; what `open` says of it is `s`.
+--
+-- | part | says | of |
+-- |---|---|---|
+-- | open | `s`, in which `key`, and `room`: how many units could be charged now | `key`, `a`, `b`, `c` |
+-- | retry | `us`, `late`: until `cost`, which is more than the room, fits | `s` |
+-- | reset | `us`, `late`: until nothing is used, if `cost` is charged now | `s` |
+-- | delay | `us`, `late`: until what is ahead has drained, where requests queue | `s` |
+-- | charge | `raw`, what to keep (nil if there is nothing to change any more); `us`, `late`, as reset | `s` |
+-- | refund | `raw`, what to keep ('' for nothing, nil if there was nothing); `us` until it is fresh | `key`, `a`, `b`, `c` |
+--
+-- Durations are pairs: whole microseconds, rounded up, and by how many nanoseconds (0 to 999) that is late. The first is
+-- what the server's clock can tell; both together are exact.
 local floor = math.floor
 local MAX = 9007199254740991
 
--- ceil(a / b) for a >= 0, b >= 1. The quotient is exact: below 2^53 a / b never rounds up to the next whole number.
-local function ceil_div(a, b)
-  local quotient = floor(a / b)
-  if quotient * b < a then
-    return quotient + 1
-  end
-  return quotient
-end
-
--- Durations are pairs: whole microseconds, rounded up, and by how many nanoseconds (0 to 999) that is late. The first is
--- what the server's clock can tell; both together are exact.
-
--- How long `parts` take to drain at `drain` parts a microsecond.
-local function drained_in(parts, drain)
-  local micros = floor(parts / drain)
-  local rest = parts - micros * drain
-  if rest == 0 then
-    return micros, 0
-  end
-  return micros + 1, floor((drain - rest) * 1000 / drain)
-end
-
--- The longer of two durations.
-local function longer(us, late, other_us, other_late)
-  if other_us > us or other_us == us and other_late < late then
-    return other_us, other_late
-  end
-  return us, late
-end
-
--- Milliseconds until the key may go, `reset` us from now: never before the state is fresh, and at least 1. The server
--- adds them to its own time in whole milliseconds, which is why the part of the present one counts too.
-local function expiry_ms(reset)
-  local ms = ceil_div(reset + now % 1000, 1000)
-  if ms < 1 then
-    ms = 1
-  end
-  return ms + grace_ms
-end
-
--- Keeps the state, which `reset` us from now is fresh and gone (a refund may meet one that is fresh already).
-local function keep(key, raw, reset)
-  redis.call('SET', key, raw, 'PX', expiry_ms(reset))
-end
+-- A key that is fresh `us` from now may go after floor((us + slack) / 1000) milliseconds: never before, and at least 1 for
+-- `us` of 1 or more. The server adds them to its own time in whole milliseconds, which is why the part of the present one
+-- counts too.
+local slack = now % 1000 + 999 + grace

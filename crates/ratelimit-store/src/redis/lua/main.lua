@@ -15,14 +15,23 @@ local action, cost = ARGV[1], tonumber(ARGV[2])
 local rules = #KEYS
 
 if action == 'refund' then
-  -- A key that is none of ours fails here, before any other has changed.
-  for i = 1, rules > 1 and rules or 0 do
-    local p = 4 * i
-    kinds[ARGV[p - 1]].open(KEYS[i], tonumber(ARGV[p]), tonumber(ARGV[p + 1]), tonumber(ARGV[p + 2]))
-  end
+  -- All keys are read before any is written: with one that is none of ours nothing changes.
+  local left, fresh = {}, {}
   for i = 1, rules do
     local p = 4 * i
-    kinds[ARGV[p - 1]].refund(KEYS[i], cost, tonumber(ARGV[p]), tonumber(ARGV[p + 1]), tonumber(ARGV[p + 2]))
+    local kind, key, a, b = ARGV[p - 1], KEYS[i], tonumber(ARGV[p]), tonumber(ARGV[p + 1])
+    local raw, us
+    --@ refund
+    left[i], fresh[i] = raw, us
+  end
+  for i = 1, rules do
+    if left[i] == '' then
+      redis.call('DEL', KEYS[i])
+    elseif left[i] then
+      -- It may be fresh already.
+      local us = fresh[i] > 0 and fresh[i] or 1
+      redis.call('SET', KEYS[i], left[i], 'PX', floor((us + slack) / 1000))
+    end
   end
   return { 1 }
 end
@@ -35,22 +44,17 @@ end
 local states, room = {}, MAX
 for i = 1, rules do
   local p = 4 * i
-  local state = kinds[ARGV[p - 1]].open(KEYS[i], tonumber(ARGV[p]), tonumber(ARGV[p + 1]), tonumber(ARGV[p + 2]))
-  states[i] = state
-  state.keep = ARGV[p - 1] == 'token' and keep or 0
-  state.room = state.room > state.keep and state.room - state.keep or 0
-  if state.room < room then
-    room = state.room
+  local kind, key = ARGV[p - 1], KEYS[i]
+  local a, b, c = tonumber(ARGV[p]), tonumber(ARGV[p + 1]), tonumber(ARGV[p + 2])
+  local s
+  --@ open
+  if kind == 'token' and keep > 0 then
+    s.room = s.room > keep and s.room - keep or 0
   end
-end
-
-if action == 'charge' then
-  if cost > 0 then
-    for i = 1, rules do
-      kinds[ARGV[4 * i - 1]].charge(states[i], cost)
-    end
+  if s.room < room then
+    room = s.room
   end
-  return { 1 }
+  states[i] = s
 end
 
 if action == 'take' and cost > room then
@@ -59,27 +63,50 @@ if action == 'take' and cost > room then
 end
 
 local reset, reset_late = 0, 0
-if cost > room then
+if cost > room and action ~= 'charge' then
   local retry, retry_late = 0, 0
   for i = 1, rules do
-    local kind, state = kinds[ARGV[4 * i - 1]], states[i]
-    reset, reset_late = longer(reset, reset_late, kind.reset(state, 0))
-    if cost > state.room then
-      retry, retry_late = longer(retry, retry_late, kind.retry(state, cost + state.keep))
+    local kind, s = ARGV[4 * i - 1], states[i]
+    local us, late
+    if cost > s.room then
+      local cost = kind == 'token' and cost + keep or cost
+      --@ retry
+      if us > retry or us == retry and late < retry_late then
+        retry, retry_late = us, late
+      end
+    end
+    local cost = 0
+    --@ reset
+    if us > reset or us == reset and late < reset_late then
+      reset, reset_late = us, late
     end
   end
   return { 0, room, reset, reset_late, retry, retry_late }
 end
 
 local delay, delay_late = 0, 0
--- Cost 0 changes nothing.
-local change = action ~= 'peek' and cost > 0
 for i = 1, rules do
-  local name = ARGV[4 * i - 1]
-  local kind, state = kinds[name], states[i]
-  if name == 'leaky' then
-    delay, delay_late = longer(delay, delay_late, kind.delay(state, cost))
+  local kind, s = ARGV[4 * i - 1], states[i]
+  local us, late = 0, 0
+  --@ delay
+  if us > delay or us == delay and late < delay_late then
+    delay, delay_late = us, late
   end
-  reset, reset_late = longer(reset, reset_late, (change and kind.charge or kind.reset)(state, cost))
+  -- Cost 0 changes nothing.
+  if cost > 0 and action ~= 'peek' then
+    local raw
+    --@ charge
+    if raw then
+      redis.call('SET', s.key, raw, 'PX', floor((us + slack) / 1000))
+    end
+  else
+    --@ reset
+  end
+  if us > reset or us == reset and late < reset_late then
+    reset, reset_late = us, late
+  end
+end
+if action == 'charge' then
+  return { 1 }
 end
 return { 1, room - cost, reset, reset_late, delay, delay_late, cost }

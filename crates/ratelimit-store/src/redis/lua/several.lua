@@ -12,30 +12,41 @@
 local states, refused = {}, false
 for i = 1, #KEYS do
   local p = 5 * i
-  local state = kinds[ARGV[p - 4]].open(KEYS[i], tonumber(ARGV[p - 3]), tonumber(ARGV[p - 2]), tonumber(ARGV[p - 1]))
-  state.cost = tonumber(ARGV[p])
-  states[i] = state
-  refused = refused or state.cost > state.room
+  local kind, key = ARGV[p - 4], KEYS[i]
+  local a, b, c = tonumber(ARGV[p - 3]), tonumber(ARGV[p - 2]), tonumber(ARGV[p - 1])
+  local s
+  --@ open
+  s.cost = tonumber(ARGV[p])
+  states[i] = s
+  refused = refused or s.cost > s.room
 end
 
 local answers = {}
 for i = 1, #KEYS do
-  local name = ARGV[5 * i - 4]
-  local kind, state = kinds[name], states[i]
-  local cost = state.cost
-  if cost > state.room then
-    local reset, reset_late = kind.reset(state, 0)
-    local retry, retry_late = kind.retry(state, cost)
-    answers[i] = { 0, state.room, reset, reset_late, retry, retry_late }
+  local kind, s = ARGV[5 * i - 4], states[i]
+  local cost = s.cost
+  local us, late = 0, 0
+  if cost > s.room then
+    --@ retry
+    local retry, retry_late = us, late
+    local cost = 0
+    --@ reset
+    answers[i] = { 0, s.room, us, late, retry, retry_late }
   else
     -- Cost 0 changes nothing.
     cost = refused and 0 or cost
-    local delay, delay_late = 0, 0
-    if name == 'leaky' then
-      delay, delay_late = kind.delay(state, cost)
+    --@ delay
+    local delay, delay_late = us, late
+    if cost > 0 then
+      local raw
+      --@ charge
+      if raw then
+        redis.call('SET', s.key, raw, 'PX', floor((us + slack) / 1000))
+      end
+    else
+      --@ reset
     end
-    local reset, reset_late = (cost > 0 and kind.charge or kind.reset)(state, cost)
-    answers[i] = { 1, state.room - cost, reset, reset_late, delay, delay_late, cost }
+    answers[i] = { 1, s.room - cost, us, late, delay, delay_late, cost }
   end
 end
 return answers

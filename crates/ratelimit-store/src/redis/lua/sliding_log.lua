@@ -8,7 +8,7 @@
 -- Reading is a binary search. Forgotten records are cut off when they outnumber the live ones, so a log holds at most
 -- twice the entries that count, and a charge moves each entry a constant number of times. A short log is read and
 -- written whole. It must be a script: what counts depends on the time at which the cost is weighed.
-local sliding_log = {}
+
 local WRAP = 4503599627370496
 local SHORT = 64
 
@@ -55,11 +55,10 @@ local function log_read(key)
   return s
 end
 
-function sliding_log.open(key, window, limit)
-  local s = log_read(key)
-  if not s then
-    return { key = key, at = now, used = 0, room = limit, window = window, limit = limit }
-  end
+--@ open
+local window, limit = a, b
+s = log_read(key)
+if s then
   s.window, s.limit = window, limit
   s.at = s.newest > now and s.newest or now
   local expired_before = s.at - window
@@ -73,39 +72,37 @@ function sliding_log.open(key, window, limit)
   end
   s.used = (s.total - s.first_base) % WRAP
   s.room = limit > s.used and limit - s.used or 0
-  return s
+else
+  s = { key = key, at = now, used = 0, room = limit, window = window, limit = limit }
 end
 
--- Until the entries have expired that make room for `cost`.
-function sliding_log.retry(s, cost)
-  local excess = s.used - (s.limit - cost)
-  local freeing = log_search(s.first, s.last, function(i)
-    local _, cumulative = log_record(s, i)
-    return (cumulative - s.first_base) % WRAP >= excess
-  end)
-  return log_record(s, freeing) + s.window - now, 0
+--@ retry
+-- Until the entries have expired that make room.
+local excess = s.used - (s.limit - cost)
+local freeing = log_search(s.first, s.last, function(i)
+  local _, cumulative = log_record(s, i)
+  return (cumulative - s.first_base) % WRAP >= excess
+end)
+us, late = log_record(s, freeing) + s.window - now, 0
+
+--@ reset
+us, late = 0, 0
+if cost > 0 then
+  us = s.at + s.window - now
+elseif s.used > 0 then
+  us = s.newest + s.window - now
 end
 
-function sliding_log.reset(s, cost)
-  if cost > 0 then
-    return s.at + s.window - now, 0
-  end
-  return s.used > 0 and s.newest + s.window - now or 0, 0
-end
-
-function sliding_log.charge(s, cost)
-  local reset = s.at + s.window - now
-  if s.used == 0 then
-    cost = cost < WRAP and cost or WRAP - 1
-    keep(s.key, struct.pack('>I8I8I8I8', 0, 0, s.at, cost), reset)
-    return reset, 0
-  end
-  cost = cost < WRAP - s.used and cost or WRAP - 1 - s.used
-  if cost == 0 then
-    -- It is full: nothing changes.
-    return s.newest + s.window - now, 0
-  end
-  local entry = struct.pack('>I8I8', s.at, (s.total + cost) % WRAP)
+--@ charge
+us, late = s.at + s.window - now, 0
+-- All entries together stay below WRAP; a log that is full so far stays as it is.
+local charged = cost < WRAP - s.used and cost or WRAP - 1 - s.used
+if s.used == 0 then
+  raw = struct.pack('>I8I8I8I8', 0, 0, s.at, charged)
+elseif charged == 0 then
+  us = s.newest + s.window - now
+else
+  local entry = struct.pack('>I8I8', s.at, (s.total + charged) % WRAP)
   -- Units of the newest instant are one entry.
   local kept = s.newest == s.at and s.last - 1 or s.last
   local dead, live = s.first - 1, kept - s.first + 1
@@ -115,34 +112,33 @@ function sliding_log.charge(s, cost)
       rest = s.short and string.sub(s.raw, s.first * 16 + 1, kept * 16 + 16)
         or redis.call('GETRANGE', s.key, s.first * 16, kept * 16 + 15)
     end
-    keep(s.key, struct.pack('>I8I8', 0, s.first_base) .. rest .. entry, reset)
-    return reset, 0
+    raw = struct.pack('>I8I8', 0, s.first_base) .. rest .. entry
+  else
+    if dead ~= s.dead then
+      redis.call('SETRANGE', s.key, 0, struct.pack('>I8I8', dead, s.first_base))
+    end
+    redis.call('SETRANGE', s.key, (kept + 1) * 16, entry)
+    redis.call('PEXPIRE', s.key, floor((us + slack) / 1000))
   end
-  if dead ~= s.dead then
-    redis.call('SETRANGE', s.key, 0, struct.pack('>I8I8', dead, s.first_base))
-  end
-  redis.call('SETRANGE', s.key, (kept + 1) * 16, entry)
-  redis.call('PEXPIRE', s.key, expiry_ms(reset))
-  return reset, 0
 end
 
+--@ refund
 -- The newest entries first. Copies what is left.
-function sliding_log.refund(key, cost, window)
-  local s = log_read(key)
-  if not s then
-    return
+local window = a
+local log = log_read(key)
+if log then
+  local left = (log.total - log.base) % WRAP - cost
+  if left > 0 then
+    -- The entry that holds the last unit that is left, and is cut down to it.
+    local cut = log_search(log.dead + 1, log.last, function(i)
+      local _, cumulative = log_record(log, i)
+      return (cumulative - log.base) % WRAP >= left
+    end)
+    local at = log_record(log, cut)
+    local older = cut > log.dead + 1 and redis.call('GETRANGE', key, (log.dead + 1) * 16, cut * 16 - 1) or ''
+    raw = struct.pack('>I8I8', 0, log.base) .. older .. struct.pack('>I8I8', at, (log.base + left) % WRAP)
+    us = at + window - now
+  else
+    raw = ''
   end
-  local left = (s.total - s.base) % WRAP - cost
-  if left <= 0 then
-    redis.call('DEL', key)
-    return
-  end
-  -- The entry that holds the last unit that is left, and is cut down to it.
-  local cut = log_search(s.dead + 1, s.last, function(i)
-    local _, cumulative = log_record(s, i)
-    return (cumulative - s.base) % WRAP >= left
-  end)
-  local at = log_record(s, cut)
-  local older = cut > s.dead + 1 and redis.call('GETRANGE', key, (s.dead + 1) * 16, cut * 16 - 1) or ''
-  keep(key, struct.pack('>I8I8', 0, s.base) .. older .. struct.pack('>I8I8', at, (s.base + left) % WRAP), at + window - now)
 end

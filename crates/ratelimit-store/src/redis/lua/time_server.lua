@@ -2,4 +2,4 @@
 local server_time = redis.call('TIME')
 local now = server_time[1] * 1000000 + server_time[2]
 -- Keys expire by the same clock, so no longer than they are needed.
-local grace_ms = 0
+local grace = 0
