@@ -10,17 +10,17 @@ use super::args::{ByArg, CompareArgs, EngineArg};
 use super::engines::Keyed;
 use super::export::{Exports, Kind};
 use super::policies::policies;
-use super::{output, progress, words};
+use super::{output, progress, told, words};
 use crate::chart;
 use crate::client::{self, ClientView};
 use crate::compare::Comparison;
 use crate::error::{Error, Result};
 use crate::inspect;
 use crate::metrics::Depth;
-use crate::replay::{By, NamedPolicy};
+use crate::replay::By;
 use crate::report::{self, Report};
 use crate::trace::wording::{agreeing, ending};
-use crate::trace::{self, Facts, Input, Trace};
+use crate::trace::{self, Input, Trace};
 
 /// Kinds that `compare` writes.
 const KINDS: [Kind; 9] = [
@@ -85,17 +85,19 @@ pub(super) fn run(args: Box<CompareArgs>, words: &[OsString]) -> Result<()> {
         depth: depth(&exports, &assertions),
         command: words::that_decide(words),
     };
+    let rules = comparison.policies.iter().flat_map(|named| named.policy.rules());
+    let windows: Vec<u64> = rules.filter_map(Rule::quota).map(|quota| quota.window().get()).collect();
     let (report, view) = if args.stream {
         let (report, facts) = progress::shown(options, |options| comparison.run_stream(&inputs, options))?;
-        tell(&facts, report.meta.trace.clients, &comparison.policies);
+        told::tell(&facts, report.meta.trace.clients, &windows);
+        told::warn_of_unreadable(&facts);
         (report, None)
     } else {
         let mut trace = progress::shown(options, |options| trace::load(&inputs, options))?;
-        let rules = comparison.policies.iter().flat_map(|named| named.policy.rules());
-        let windows = rules.filter_map(Rule::quota).map(|quota| quota.window().get());
-        trace.facts.notes.extend(inspect::concentration(&trace, windows));
+        trace.facts.notes.extend(inspect::concentration(&trace, windows.iter().copied()));
         let chosen = args.client.as_deref().map(|name| client::find(&trace, name)).transpose()?;
-        tell(&trace.facts, trace.names.len() as u64, &comparison.policies);
+        told::tell(&trace.facts, trace.names.len() as u64, &windows);
+        told::warn_of_unreadable(&trace.facts);
         let report = match args.engine {
             EngineArg::Flat => comparison.run(&trace),
             EngineArg::Keyed => comparison.run_through(&trace, |policy| Ok(Keyed::new(policy, trace.names.len())))?,
@@ -235,38 +237,5 @@ fn render(kind: Kind, report: &Report, view: Option<&ClientView>) -> Result<Stri
         })?,
         Kind::Client => view.map(chart::client).ok_or_else(|| lacking("client", "the trace has no requests"))?,
         Kind::Svg | Kind::Toml => chart::comparison(&chart::ComparisonChart::of(report)),
-    }
-}
-
-/// What a person should know about the trace before trusting the numbers.
-fn tell(facts: &Facts, clients: u64, policies: &[NamedPolicy]) {
-    output::talk(&format!(
-        "read {} row{} ({}): {} event{}, {} bad, {} blank, {} skipped; {} client{}",
-        report::count(facts.rows),
-        ending(facts.rows),
-        facts.format,
-        report::count(facts.events),
-        ending(facts.events),
-        report::count(facts.bad),
-        report::count(facts.blank),
-        report::count(facts.skipped),
-        report::count(clients),
-        ending(clients),
-    ));
-    for note in &facts.notes {
-        output::talk(&format!("note: {note}"));
-    }
-    let coarse = policies
-        .iter()
-        .filter_map(NamedPolicy::quota)
-        .map(|quota| quota.window().get())
-        .find(|window| *window < facts.resolution_ns);
-    if let Some(window) = coarse {
-        output::talk(&format!(
-            "note: the window of {} is shorter than the clock of the trace, which ticks every {}: bursts within a tick are \
-             an artefact; choose a longer window",
-            report::duration(window),
-            report::duration(facts.resolution_ns)
-        ));
     }
 }

@@ -16,6 +16,7 @@ mod recommend;
 #[cfg(feature = "redis")]
 mod redis_engine;
 mod sweep;
+mod told;
 mod words;
 
 use std::ffi::OsString;

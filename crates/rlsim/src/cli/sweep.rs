@@ -9,13 +9,14 @@ use clap::Args;
 use super::args::ByArg;
 use super::export::{Exports, Kind};
 use super::words;
-use super::{inspect, output};
+use super::{inspect, output, told};
 use crate::chart;
+use crate::inspect::{self as inspection, Finding};
 use crate::error::{Error, Result};
 use crate::generate::units::{Span, parse_threads};
 use crate::replay::By;
 use crate::sweep::{self, Algorithm, Amounts, Grid};
-use crate::trace::TraceArgs;
+use crate::trace::{Trace, TraceArgs};
 
 /// Options of `sweep`.
 #[derive(Debug, Args)]
@@ -55,9 +56,8 @@ pub(super) fn run(args: SweepArgs, words: &[OsString]) -> Result<()> {
     let files = Exports::open(&args.export, &[Kind::Svg, Kind::Json, Kind::Csv], &args.trace.trace)?;
     let (inputs, options) = args.trace.into_parts();
     let trace = inspect::load(&inputs, options)?;
-    for note in &trace.facts.notes {
-        output::talk(&format!("note: {note}"));
-    }
+    told::tell(&trace.facts, trace.names.len() as u64, &grid.windows_ns);
+    warnings(&trace, &grid).iter().for_each(told::warn);
     let sweep = sweep::sweep(&trace, &grid, args.threads.unwrap_or_else(cores), words::that_decide(words))?;
     if !files.take_stdout() {
         output::print(&sweep::table(&sweep))?;
@@ -67,6 +67,20 @@ pub(super) fn run(args: SweepArgs, words: &[OsString]) -> Result<()> {
         Kind::Csv => sweep::csv(&sweep),
         _ => sweep::json(&sweep),
     })
+}
+
+/// What speaks against a limit from this trace in the shortest and in the longest window of the grid, each once.
+fn warnings(trace: &Trace, grid: &Grid) -> Vec<Finding> {
+    let windows = grid.windows_ns.iter().min().into_iter().chain(grid.windows_ns.iter().max());
+    let mut warnings: Vec<Finding> = Vec::new();
+    for window in windows {
+        for finding in inspection::inspect(trace, *window, None, Vec::new()).serious(grid.by == By::Global) {
+            if !warnings.iter().any(|known| known.code == finding.code) {
+                warnings.push(finding.clone());
+            }
+        }
+    }
+    warnings
 }
 
 pub(super) fn cores() -> NonZeroUsize {

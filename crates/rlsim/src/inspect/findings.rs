@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::moment::moment;
 use super::stamps::Concentrated;
-use super::{Inspection, counted, percent};
+use super::{Inspection, counted, percent, ratio};
 use crate::report::{count, duration};
 
 const SECOND: u64 = 1_000_000_000;
@@ -93,11 +93,15 @@ fn few_events(it: &Inspection) -> Option<Finding> {
 }
 
 fn bad_rows(it: &Inspection) -> Option<Finding> {
-    let trace = &it.meta.trace;
-    if trace.bad == 0 {
+    unreadable(it.meta.trace.bad, it.meta.trace.rows)
+}
+
+/// What it means that `bad` of the rows could not be read.
+pub(crate) fn unreadable(bad: u64, rows: u64) -> Option<Finding> {
+    if bad == 0 {
         return None;
     }
-    let more_than_one_in = |part: u128| u128::from(trace.bad) * part > u128::from(trace.rows);
+    let more_than_one_in = |part: u128| u128::from(bad) * part > u128::from(rows);
     finding(
         "bad-rows",
         match () {
@@ -105,7 +109,12 @@ fn bad_rows(it: &Inspection) -> Option<Finding> {
             () if more_than_one_in(100) => Severity::Warning,
             () => Severity::Note,
         },
-        format!("{} of {} rows could not be read", count(trace.bad), count(trace.rows)),
+        format!(
+            "{} of {} could not be read ({})",
+            count(bad),
+            counted(rows, "row"),
+            percent(ratio(bad.into(), rows.into()).unwrap_or(0.0))
+        ),
         "read the first ones above; --format, --time-column and --log-format say how to read the input",
     )
 }

@@ -16,6 +16,7 @@ mod traffic;
 
 pub use clients::{Client, Clients};
 pub use densest::{Densest, densest};
+pub(crate) use findings::unreadable;
 pub use findings::{Finding, Severity};
 pub use gaps::Gaps;
 pub(crate) use moment::moment;
@@ -94,6 +95,15 @@ pub(crate) fn concentration(trace: &Trace, windows: impl Iterator<Item = u64>) -
     let odd = stamps::suspected(&trace.at, trace.facts.resolution_ns).filter(|odd| shortest < odd.turn_ns)?;
     let (found, advice) = findings::concentration(odd);
     Some(format!("{found}; {advice}"))
+}
+
+impl Inspection {
+    /// What speaks against a limit chosen from the trace. Too few clients are no matter for one on all of them together.
+    pub(crate) fn serious(&self, global: bool) -> impl Iterator<Item = &Finding> {
+        let about_clients = |finding: &Finding| matches!(finding.code, "one-client" | "few-clients");
+        let serious = |finding: &&Finding| finding.severity >= Severity::Warning;
+        self.findings.iter().filter(serious).filter(move |finding| !(global && about_clients(finding)))
+    }
 }
 
 /// Inspects a trace for limits in windows of `window_ns` (at least 1).

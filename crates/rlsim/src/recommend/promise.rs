@@ -144,8 +144,8 @@ impl Interval {
         let text = &self.0;
         let expected = || {
             Error::usage(format!(
-                "--attack: expected FROM..TO, each a time from the first event such as 10m or a date such as \
-                 2015-05-17T10:05:00Z, found `{text}`"
+                "--attack: expected FROM..TO, each a time from the first event such as 10m (of one unit: 70m, not 1h10m) \
+                 or a date such as 2015-05-17T10:05:00Z, found `{text}`"
             ))
         };
         let (from, until) = text.split_once("..").ok_or_else(expected)?;

@@ -8,11 +8,8 @@ use crate::report::count;
 
 /// What inspection warns of, and what the promise itself asks of a trace.
 pub(super) fn warnings(task: &Task, inspection: &Inspection, whole: &Part, rest: Option<&Part>) -> Vec<Finding> {
-    let about_clients =
-        |finding: &&Finding| !(task.promise.is_global() && matches!(finding.code, "one-client" | "few-clients"));
-    let serious = |finding: &&Finding| finding.severity >= Severity::Warning || finding.code == "status-unknown";
-    let mut warnings: Vec<Finding> =
-        inspection.findings.iter().filter(serious).filter(about_clients).cloned().collect();
+    let unknown = inspection.findings.iter().filter(|finding| finding.code == "status-unknown");
+    let mut warnings: Vec<Finding> = inspection.serious(task.promise.is_global()).chain(unknown).cloned().collect();
     if let Promise::KeepClientsBelow { millionths } = task.promise {
         let clients = whole.grouped.clients() as u64;
         if clients > 1 && millionths < 1_000_000 && u128::from(clients) * u128::from(1_000_000 - millionths) < 1_000_000

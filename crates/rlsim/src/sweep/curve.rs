@@ -11,8 +11,16 @@ pub struct Curve {
     pub window_ns: u64,
     /// Indices of the points that no other point beats in both numbers, by rising peak.
     pub points: Vec<usize>,
-    /// The index of the point at the knee; `None` with fewer than three points, or where they lie on a straight line.
+    /// The index of the point at the knee; `None` with fewer than five points, or where they lie on a straight line.
     pub knee: Option<usize>,
+}
+
+/// With fewer points than this, where a curve bends says more about the limits that were typed than about the traffic.
+const FEWEST_POINTS: usize = 5;
+
+/// The knee of a frontier, where it has points enough to show a bend.
+pub(super) fn shown_knee(frontier: &[(usize, u64, u64)]) -> Option<usize> {
+    knee(frontier).filter(|_| frontier.len() >= FEWEST_POINTS)
 }
 
 /// Of points (peak, refused), those that no other one beats or equals in both: by rising peak and falling refusals.
@@ -62,5 +70,12 @@ mod tests {
         assert_eq!(knee(&[(7, 0, 100), (9, 100, 0)]), None);
         assert_eq!(knee(&[]), None);
         assert_eq!(knee(&[(0, 0, 4_000_000_000), (1, 1, 0), (2, u64::MAX, 0)]), Some(1));
+    }
+
+    #[test]
+    fn of_a_few_points_no_knee_is_named() {
+        let five = [(0, 0, 100), (1, 10, 10), (2, 20, 8), (3, 30, 4), (4, 40, 0)];
+        assert_eq!((knee(&five[..4]), shown_knee(&five[..4])), (Some(1), None));
+        assert_eq!(shown_knee(&five), Some(1));
     }
 }

@@ -18,6 +18,9 @@ const MOST_VALUES: usize = 1000;
 /// Decimals are kept in millionths.
 const MILLION: u64 = 1_000_000;
 
+/// What else a list may hold, said where one of its values is none.
+const SPELLINGS: &str = "; several joined by commas, a range such as 50..500 step 50, or `auto`";
+
 /// One value of a limit or a burst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Amount {
@@ -158,7 +161,7 @@ impl FromStr for Amounts {
         let mut values = Vec::new();
         for item in text.split(',') {
             match item.split_once("..") {
-                None => values.push(item.trim().parse()?),
+                None => values.push(item.trim().parse().map_err(|error| format!("{error}{SPELLINGS}"))?),
                 Some((from, rest)) => values.extend(range(item, from, rest)?),
             }
             if values.len() > MOST_VALUES {

@@ -307,7 +307,7 @@ fn curves(grid: &Grid, points: &[Point]) -> Vec<Curve> {
                 algorithm: algorithm.name(),
                 window_ns: *window_ns,
                 points: frontier.iter().map(|point| point.0).collect(),
-                knee: curve::knee(&frontier),
+                knee: curve::shown_knee(&frontier),
             });
         }
     }

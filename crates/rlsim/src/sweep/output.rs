@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Point, Sweep};
+use super::{Curve, Point, Sweep};
 use crate::error::{Error, Result};
 use crate::inspect::percent;
 use crate::inspect::text::aligned;
@@ -27,31 +27,38 @@ pub fn table(sweep: &Sweep) -> String {
         ]);
     }
     let mut text = aligned(&rows);
-    let knees: Vec<&Point> =
-        sweep.curves.iter().filter_map(|curve| curve.knee.and_then(|knee| sweep.points.get(knee))).collect();
+    let knees = knees(sweep);
     if !knees.is_empty() {
         text.push('\n');
     }
     for knee in knees {
-        let _ = writeln!(text, "{}", sentence(knee));
+        let _ = writeln!(text, "{knee}");
     }
     text
 }
 
-/// What a knee means.
-fn sentence(knee: &Point) -> String {
-    format!(
-        "knee: {} refuses {} of the requests and lets through at most {} in any {}; more limit saves little from here on",
+/// The knees, in a sentence each.
+pub(crate) fn knees(sweep: &Sweep) -> Vec<String> {
+    sweep.curves.iter().filter_map(|curve| sentence(sweep, curve)).collect()
+}
+
+/// Where a curve bends, and what its next point costs and saves: a bend alone is no reason to stop there.
+fn sentence(sweep: &Sweep, curve: &Curve) -> Option<String> {
+    let index = curve.knee?;
+    let knee = sweep.points.get(index)?;
+    let mut text = format!(
+        "knee: {} refuses {} of the requests and lets through at most {} in any {}: the curve bends here",
         knee.policy,
         percent(knee.refused_share),
         knee.measured.peak,
         duration(knee.window_ns)
-    )
-}
-
-/// The knees, in a sentence each.
-pub(crate) fn knees(sweep: &Sweep) -> Vec<String> {
-    sweep.curves.iter().filter_map(|curve| sweep.points.get(curve.knee?)).map(sentence).collect()
+    );
+    let next = curve.points.iter().skip_while(|point| **point != index).nth(1);
+    if let Some(next) = next.and_then(|next| sweep.points.get(*next)) {
+        let (policy, refused) = (&next.policy, percent(next.refused_share));
+        let _ = write!(text, "; its next point, {policy}, refuses {refused} and lets {} through", next.measured.peak);
+    }
+    Some(text)
 }
 
 /// How a point fills a column of the CSV.

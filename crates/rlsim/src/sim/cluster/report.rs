@@ -73,10 +73,10 @@ fn finding(cluster: &Cluster, exact: &Exact, compared: &[Compared]) -> String {
         let outcome = &cheapest.outcome;
         let _ = write!(
             text,
-            ". {}: {}, with {:.0} store operations a second and {} of needless refusals",
+            ". {}: {}, with {} store operations a second and {} of needless refusals",
             capital(&phrase(cheapest.strategy)),
             times(outcome.overshoot),
-            outcome.per_second(outcome.store_operations),
+            rate(outcome),
             percent(outcome.needless, exact.units),
         );
     }
@@ -124,7 +124,7 @@ fn table(exact: &Exact, compared: &[Compared]) -> String {
             times(outcome.overshoot),
             outcome.excess.to_string(),
             outcome.needless.to_string(),
-            store(format!("{:.0}", outcome.per_second(outcome.store_operations))),
+            store(rate(outcome)),
             store(format!("{}/s", outcome.hottest)),
             added(outcome.latency[0]),
             added(outcome.latency[1]),
@@ -167,10 +167,10 @@ fn picture(finding: &str, cluster: &Cluster, compared: &[Compared]) -> TimelineC
     let panel = |this: &Compared| TimelinePanel {
         title: this.strategy.to_string(),
         summary: format!(
-            "{} in any window, {} needless refusals, {:.0} store operations a second",
+            "{} in any window, {} needless refusals, {} store operations a second",
             times(this.outcome.overshoot),
             count(this.outcome.needless),
-            this.outcome.per_second(this.outcome.store_operations)
+            rate(&this.outcome)
         ),
         all: Vec::new(),
         through: this.outcome.series.clone(),
@@ -223,6 +223,22 @@ fn strategy_json(this: &Compared) -> Value {
     })
 }
 
+/// Store operations a second.
+fn rate(outcome: &Outcome) -> String {
+    in_digits(outcome.per_second(outcome.store_operations))
+}
+
+/// Whole numbers from ten on, two digits below, and never 0 for what is more than nothing.
+fn in_digits(rate: f64) -> String {
+    match rate {
+        rate if rate == 0.0 || rate >= 9.95 => format!("{rate:.0}"),
+        rate if rate >= 0.995 => format!("{rate:.1}"),
+        rate if rate >= 0.0995 => format!("{rate:.2}"),
+        rate if rate >= 0.000_95 => format!("{rate:.3}"),
+        _ => "<0.001".into(),
+    }
+}
+
 /// `10.0x`.
 fn times(overshoot: f64) -> String {
     format!("{overshoot:.1}x")
@@ -235,4 +251,15 @@ fn percent(part: u64, whole: u64) -> String {
 
 fn servers(number: usize) -> String {
     counted(number as u64, "server")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_rates_keep_their_digits() {
+        let shown = [0.0, 0.000_1, 0.001, 0.033_45, 0.1, 0.5, 0.999, 3.25, 9.96, 487.6].map(in_digits);
+        assert_eq!(shown, ["0", "<0.001", "0.001", "0.033", "0.10", "0.50", "1.0", "3.2", "10", "488"]);
+    }
 }
