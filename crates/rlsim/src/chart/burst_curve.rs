@@ -10,7 +10,7 @@ use super::scale::{Scale, round_ticks};
 use super::svg;
 use super::text::{Size, shorten, width};
 use crate::error::Result;
-use crate::recommend::{CurveLevel, Recommendation, is_unconfirmed, sentences, share};
+use crate::recommend::{CurveLevel, Recommendation, is_unconfirmed, sentences, share, unfit};
 use crate::report::{count, quota, short_count};
 
 const LEFT: i32 = 880;
@@ -53,8 +53,12 @@ pub fn burst_curve(it: &Recommendation) -> Result<String> {
 
 fn title(it: &Recommendation) -> String {
     let policy = it.answers.get(it.recommended).map_or("", |answer| &answer.policy);
-    let confirmed = if is_unconfirmed(it) { " (confirmed by nothing unseen)" } else { "" };
-    format!("{policy}: {}{confirmed}", it.promise.words())
+    let doubt = match unfit(it) {
+        Some(why) => format!(" (not fit for choosing a limit: {why})"),
+        None if is_unconfirmed(it) => " (confirmed by nothing unseen)".to_owned(),
+        None => String::new(),
+    };
+    format!("{policy}: {}{doubt}", it.promise.words())
 }
 
 /// All clients are the line that is not broken.

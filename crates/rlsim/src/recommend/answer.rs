@@ -104,8 +104,12 @@ fn bound(algorithm: Algorithm, parameters: Parameters, window: u64, largest_cost
 /// state: the fewest refusals without waiting.
 pub(super) fn best(answers: &[Answer], global: bool) -> Option<usize> {
     let rank = |answer: &Answer| {
-        let last = answer.algorithm == "leaky-bucket" || (!global && answer.algorithm == "sliding-log");
-        (last, if global { answer.measured.refused() } else { answer.fitted_bound })
+        (is_set_aside(answer, global), if global { answer.measured.refused() } else { answer.fitted_bound })
     };
     answers.iter().enumerate().min_by_key(|(i, answer)| (rank(answer), *i)).map(|(i, _)| i)
+}
+
+/// Whether an answer is taken only where nothing else was asked for.
+pub(super) fn is_set_aside(answer: &Answer, global: bool) -> bool {
+    answer.algorithm == "leaky-bucket" || (!global && answer.algorithm == "sliding-log")
 }

@@ -27,7 +27,7 @@ use ratelimit_core::Policy;
 pub use burstiness::{Burstiness, burstiness};
 pub use check::Check;
 pub use fit::Parameters;
-pub(crate) use output::{is_unconfirmed, sentences};
+pub(crate) use output::{is_unconfirmed, sentences, unfit};
 pub use output::{json, text, toml};
 pub use promise::Promise;
 pub(crate) use promise::share;

@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 
 use ratelimit_core::{Policy, Quota, Rule};
 
+use super::answer::is_set_aside;
 use super::{Answer, Check, Promise, Recommendation, share};
 use crate::error::{Error, Result};
 use crate::inspect::text::aligned;
-use crate::inspect::{counted, moment, percent};
+use crate::inspect::{Severity, counted, moment, percent};
 use crate::report::{count, duration, shell};
 use crate::sim::table::capital;
 
@@ -24,6 +25,9 @@ pub fn text(it: &Recommendation) -> String {
         if it.by == "global" || it.nameless { "all together" } else { "one client" },
         duration(it.window_ns)
     );
+    if let Some(why) = preferred(it) {
+        let _ = writeln!(text, "({why})");
+    }
     if !it.levels.is_empty() {
         let _ = writeln!(text, "\n{}", aligned(&levels(it)).trim_end());
         if let Some(why) = knees(it) {
@@ -87,6 +91,11 @@ pub(crate) fn sentences(it: &Recommendation) -> Vec<String> {
         sentences.push(format!("This limit does not keep the attack out: {sentence}"));
     }
     sentences.push(format!("Recommended for {}: {}", whose(it), answer.policy));
+    if let Some(why) = unfit(it) {
+        sentences.pop();
+        let worth = format!("for what it is worth: {} for {}", answer.policy, whose(it));
+        sentences.insert(0, format!("Not fit for choosing a limit: {why}; {worth}"));
+    }
     sentences.push(promise(it));
     if let Some((sentence, true)) = &attack {
         sentences.push(capital(sentence));
@@ -101,6 +110,13 @@ pub(crate) fn sentences(it: &Recommendation) -> Vec<String> {
         count(answer.measured.peak)
     ));
     sentences
+}
+
+/// Why a limit chosen from this trace has no ground, where it has none.
+pub(crate) fn unfit(it: &Recommendation) -> Option<String> {
+    let unfit = it.warnings.iter().filter(|finding| finding.severity == Severity::Unfit);
+    let why: Vec<&str> = unfit.map(|finding| finding.found.as_str()).collect();
+    (!why.is_empty()).then(|| why.join(", "))
 }
 
 /// Whether nothing unseen confirms what is recommended.
@@ -219,21 +235,15 @@ fn attack(answer: &Answer) -> (String, bool) {
 
 fn answers(it: &Recommendation) -> Vec<Vec<String>> {
     let mut rows = vec![
-        ["answer", "on the rest", "refused", "limited", "most seen", "most ever", "wait"].map(str::to_owned).to_vec(),
+        ["answer", "first fit, on the rest", "refused", "limited", "most seen", "most ever", "wait"]
+            .map(str::to_owned)
+            .to_vec(),
     ];
     for (i, answer) in it.answers.iter().enumerate() {
         let found = &answer.measured;
-        let rest = match (answer.check, answer.whole) {
-            (Some(rest), Some(whole)) if rest.holds && !whole.holds => {
-                format!("fails on all ({} of {})", whole.limited, whole.clients)
-            }
-            (Some(rest), _) if rest.holds => "holds".to_owned(),
-            (Some(rest), _) => format!("fails ({} of {})", rest.limited, rest.clients),
-            (None, _) => "-".to_owned(),
-        };
         rows.push(vec![
             format!("{}{}", answer.policy, if i == it.recommended { " *" } else { "" }),
-            rest,
+            first_fit(answer),
             percent(answer.refused_share),
             format!("{} of {}", found.limited, found.clients),
             found.peak.to_string(),
@@ -242,6 +252,46 @@ fn answers(it: &Recommendation) -> Vec<Vec<String>> {
         ]);
     }
     rows
+}
+
+/// What became of the policy that was fitted on the first part, by its numbers where it is not the one advised.
+fn first_fit(answer: &Answer) -> String {
+    let found = match (answer.check, answer.whole) {
+        (Some(rest), Some(whole)) if rest.holds && !whole.holds => {
+            format!("fails on all ({} of {})", whole.limited, whole.clients)
+        }
+        (Some(rest), _) if rest.holds => "holds".to_owned(),
+        (Some(rest), _) => format!("fails ({} of {})", rest.limited, rest.clients),
+        (None, _) => "-".to_owned(),
+    };
+    match answer.fitted.split_once(':') {
+        Some((_, numbers)) if answer.fitted != answer.policy => format!("{numbers} {found}"),
+        _ => found,
+    }
+}
+
+/// Why the recommended answer is preferred to one that holds and refuses less, where there is such a one.
+fn preferred(it: &Recommendation) -> Option<String> {
+    let best = it.answers.get(it.recommended)?;
+    let global = it.by == "global";
+    let refused = |answer: &Answer| answer.measured.refused();
+    // Up to a quarter above, a bound is nearly the same.
+    let near = |other: &Answer| other.fitted_bound <= best.fitted_bound.saturating_add(best.fitted_bound / 4);
+    let better = |other: &&Answer| {
+        is_set_aside(other, global) == is_set_aside(best, global)
+            && other.is_confirmed()
+            && refused(other) < refused(best)
+            && (near(other) || !best.is_confirmed())
+    };
+    let other = it.answers.iter().filter(better).min_by_key(|other| (refused(other), other.fitted_bound))?;
+    Some(format!(
+        "{} is chosen by the bound of its first fit alone, {} against {}: {} holds and refuses less, but what is chosen by \
+         the check is no longer checked by it",
+        best.algorithm,
+        count(best.fitted_bound),
+        count(other.fitted_bound),
+        other.policy
+    ))
 }
 
 /// One row a policy: shares of clients that need the same stand in one row.
