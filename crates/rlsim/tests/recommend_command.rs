@@ -80,6 +80,7 @@ fn every_promise_has_its_option() {
         (&["--keep-clients-below", "99"], "expected a percentile"),
         (&["--service-at-most", "10"], "expected UNITS/WINDOW"),
         (&["--attack", "1h"], "expected FROM..TO"),
+        (&["--attack", "1h..1h10m"], "70m, not 1h10m"),
         (&["--attack", "2h..1h"], "ends before it starts"),
         (&["--attack", "900h..901h"], "all of the trace or none of it"),
         (&["--attack", "1h..2h", "--limited-clients", "1%"], "cannot be used with"),
@@ -90,6 +91,24 @@ fn every_promise_has_its_option() {
         assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
         assert!(said.contains(expected), "{words:?}: {said}");
     }
+}
+
+#[test]
+fn a_trace_that_is_not_fit_is_called_so_before_any_answer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let rows: String =
+        (0..300).map(|i| if i % 3 == 0 { "?,x\n".into() } else { format!("{i}.5,c{}\n", i % 50) }).collect();
+    std::fs::write(folder.path().join("t.csv"), format!("time,client\n{rows}")).expect("a file");
+    let words = ["recommend", "--trace", "t.csv", "--window", "10s"];
+    let said = text(&rlsim(folder.path(), &words));
+    let first = said.lines().next().unwrap_or_default();
+    let why = "Not fit for choosing a limit: 100 of 300 rows could not be read (33.3 %); for what it is worth: ";
+    assert!(first.starts_with(why) && first.ends_with(" for each client"), "{said}");
+    assert!(!said.contains("Recommended"), "{said}");
+    let file = text(&rlsim(folder.path(), &[&words[..], &["--export", "toml:-"]].concat()));
+    assert!(file.starts_with(&format!("# {why}")), "{file}");
+    let curve = text(&rlsim(folder.path(), &[&words[..], &["--export", "svg:-"]].concat()));
+    assert!(curve.contains("(not fit for choosing a limit: 100 of 300 rows could not be read (33.3 %))"), "{curve}");
 }
 
 /// Every trace there is: a promise is never said to hold where the whole trace breaks it.

@@ -236,11 +236,40 @@ fn a_demand_across_the_cut_is_not_said_to_hold() {
             ),
             "{said}"
         );
-        assert!(said.contains("fails on all (1 of 2)"), "{said}");
+        // What failed is not the policy of its row.
+        assert!(said.contains("first fit, on the rest"), "{said}");
+        let row = said.lines().find(|line| line.starts_with("sliding-log:8/1m ")).unwrap_or_default();
+        assert!(row.contains(" 4/1m fails on all (1 of 2) "), "{said}");
         assert!(toml(&found).contains("confirmed by nothing unseen"));
         let picture = rlsim::chart::burst_curve(&found).unwrap();
         assert!(picture.contains("(confirmed by nothing unseen)"), "the title says so");
     }
+}
+
+#[test]
+fn an_answer_that_holds_and_refuses_less_is_not_passed_over_in_silence() {
+    let minute = |minute: u64| minute * MINUTE;
+    let mut events: Vec<(u64, u32, u64)> = (0..90).map(|i| (u64::from(i) * SECOND, 100 + i, 1)).collect();
+    // Ten a minute; ten at once; thirteen across the edge of a window.
+    events.extend((0..100).map(|i| (minute(2) + i * 6 * SECOND, 0, 1)));
+    events.extend((0..10).map(|_| (minute(3), 1, 1)));
+    events.extend((0..13).map(|i| (minute(5) + i * SECOND / 10 - SECOND / 2, 2, 1)));
+    // Twelve in one window, the cut in the middle of them.
+    events.extend((0..12).map(|i| (minute(20) + i * SECOND, 3, 1)));
+    // Beyond the percentile: fourteen, evenly.
+    events.extend((0..14).map(|i| (minute(22) + i * 4_200_000_000, 4, 1)));
+    events.extend((0..20).map(|i| (minute(24) + u64::from(i) * SECOND, 300 + i, 1)));
+    let before = events.iter().filter(|event| event.0 < minute(20) + 6 * SECOND).count() as u64;
+    let fit = before * 1_000_000 / events.len() as u64 + 1;
+    let found = advised(&trace(events), Promise::KeepClientsBelow { millionths: 990_000 }, MINUTE, fit, 1);
+    let best = &found.answers[found.recommended];
+    assert_eq!((best.fitted.as_str(), best.policy.as_str()), ("fixed-window:10/1m", "fixed-window:12/1m"));
+    let bucket = found.answers.iter().find(|answer| answer.algorithm == "token-bucket").unwrap();
+    assert!(bucket.is_confirmed() && bucket.measured.refused() < best.measured.refused(), "{bucket:?}");
+    let said = text(&found);
+    let expected = "(fixed-window is chosen by the bound of its first fit alone, 20 against ";
+    let line = said.lines().find(|line| line.starts_with(expected)).unwrap_or_else(|| panic!("{said}"));
+    assert!(line.contains(&format!(": {} holds and refuses less", bucket.policy)), "{line}");
 }
 
 #[test]

@@ -72,6 +72,7 @@ fn mistakes_are_usage_errors_that_help() {
     let folder = folder();
     for (words, expected) in [
         (&["--limit", "50..100"][..], "expected FROM..TO step STEP"),
+        (&["--limit", "abc"], "joined by commas, a range such as 50..500 step 50, or `auto`"),
         (&["--limit", "50/1m", "--window", "1s"], "given twice"),
         (&["--limit", "50/1x"], "expected a whole number and one of"),
         (&["--window", "0s"], "at least 1 ns"),
@@ -82,5 +83,72 @@ fn mistakes_are_usage_errors_that_help() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
         assert!(said.contains(expected), "{words:?}: {said}");
+    }
+}
+
+/// Client `i` asks for `120 / i` at one instant, so that refusals fall ever slower as the limit rises.
+fn uneven() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let rows: Vec<String> = (1..=40).map(|i| format!("{},c{i}\n", 100 * i).repeat(120 / i)).collect();
+    std::fs::write(folder.path().join("t.csv"), format!("time,client\n{}", rows.concat())).expect("a file");
+    folder
+}
+
+#[test]
+fn a_knee_is_told_with_what_comes_after_it() {
+    let folder = uneven();
+    let words = |limits| ["sweep", "--trace", "t.csv", "--limit", limits, "--algorithm", "sliding-log"];
+    let said = text(&rlsim(folder.path(), &words("5,10,20,40,80,120")));
+    // By hand: 120 / i above 20 is 120, 60, 40, 30 and 24, of 497 requests in all; above 40 it is 120 and 60.
+    let expected = "knee: sliding-log:20/1m refuses 35 % of the requests and lets through at most 20 in any 60 s: the curve \
+                    bends here; its next point, sliding-log:40/1m, refuses 20.1 % and lets 40 through\n";
+    assert!(said.ends_with(expected), "{said}");
+    let few = text(&rlsim(folder.path(), &words("5,10,20,40")));
+    assert!(!few.contains("knee"), "{few}");
+}
+
+fn warnings(folder: &Path, words: &[&str]) -> Vec<String> {
+    let output = rlsim(folder, words);
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    said.lines().filter(|line| line.starts_with("warning: ")).map(str::to_owned).collect()
+}
+
+#[test]
+fn what_is_odd_about_the_trace_is_said_as_recommend_says_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write =
+        |rows: String| std::fs::write(folder.path().join("t.csv"), format!("time,client\n{rows}")).expect("a file");
+    // 150 clients in twelve hours, all of them in minute 5.
+    write((0..1500).map(|i| format!("{},c{}\n", i / 125 * 3600 + 300 + i % 60, i % 150)).collect());
+    let said = warnings(folder.path(), &["sweep", "--trace", "t.csv", "--limit", "5,10", "--window", "1s,1m"]);
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(said[0].starts_with("warning: 99 % of the requests fall into minute 5 of the hour"), "{said:?}");
+    assert!(said[1].starts_with("warning: the clock ticks every 1 s"), "{said:?}");
+    let recommended = text(&rlsim(folder.path(), &["recommend", "--trace", "t.csv", "--window", "1s"]));
+    for warning in &said {
+        let found = warning.split("; ").next().unwrap_or_default();
+        assert!(recommended.contains(found), "{found}: {recommended}");
+    }
+}
+
+#[test]
+fn more_than_one_bad_row_in_a_hundred_is_a_warning() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (bad, expected) in [(1, false), (2, true)] {
+        let rows: String =
+            (0..99).map(|i| format!("{i}.5,c{i}\n")).chain((0..bad).map(|_| "?,x\n".to_owned())).collect();
+        std::fs::write(folder.path().join("t.csv"), format!("time,client\n{rows}")).expect("a file");
+        let commands: [&[&str]; 3] = [
+            &["sweep", "--trace", "t.csv", "--limit", "5"],
+            &["compare", "--trace", "t.csv", "--no-chart"],
+            &["compare", "--trace", "t.csv", "--stream"],
+        ];
+        for words in commands {
+            let said = warnings(folder.path(), words);
+            let share = "warning: 2 of 101 rows could not be read (2 %); ";
+            assert_eq!(said.iter().any(|line| line.starts_with(share)), expected, "{words:?}: {said:?}");
+            assert_eq!(said.iter().any(|line| line.contains("could not be read")), expected, "{words:?}: {said:?}");
+        }
     }
 }

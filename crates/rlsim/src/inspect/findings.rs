@@ -87,7 +87,7 @@ fn few_events(it: &Inspection) -> Option<Finding> {
     finding(
         "few-events",
         Severity::Unfit,
-        counted(events, "request"),
+        format!("only {}", counted(events, "request")),
         "too few to choose a limit from; take a longer trace",
     )
 }
