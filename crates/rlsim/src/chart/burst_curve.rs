@@ -14,7 +14,7 @@ use crate::recommend::{CurveLevel, Recommendation, is_unconfirmed, sentences, sh
 use crate::report::{count, quota, short_count};
 
 const LEFT: i32 = 880;
-const RIGHT: i32 = 8500;
+const RIGHT: i32 = 8240;
 const PLOT: i32 = 4000;
 
 /// The picture as SVG text: the same bytes for the same numbers.
@@ -39,13 +39,15 @@ pub fn burst_curve(it: &Recommendation) -> Result<String> {
     let y = Scale::new((0, most_burst), (top + PLOT, top));
     canvas.text("smallest burst, units", (MARGIN, top - 190), Anchor::Start, Type::HEADING)?;
     axes(&mut canvas, it, (x, most_rate), (y, most_burst), top)?;
+    let mut lines: Vec<Vec<(i32, i32)>> = Vec::new();
     for level in &it.curve.levels {
         let line: Vec<(i32, i32)> =
             it.curve.rates.iter().zip(&level.bursts).map(|(rate, burst)| (x.at(*rate), y.at(*burst))).collect();
-        canvas.line(line, if level.kept_millionths == 1_000_000 { 24 } else { 20 }, ink(level))?;
+        canvas.line(line.clone(), if level.kept_millionths == 1_000_000 { 24 } else { 20 }, ink(level))?;
+        lines.push(line);
     }
     place_labels(&mut canvas, it, y, top)?;
-    mark(&mut canvas, it, (x, y), top)?;
+    mark(&mut canvas, it, (x, y), &lines, top)?;
     canvas.finish()?;
     let size = (WIDTH.unsigned_abs(), height.unsigned_abs());
     Ok(svg::finish(&drawn, "burst-curve", size, &title, &description(it)))
@@ -113,8 +115,8 @@ fn axes(
     canvas.text(&caption, (i32::midpoint(LEFT, RIGHT), top + PLOT + 400), Anchor::Middle, Type::QUIET)
 }
 
-/// A label at the right end of each line, kept apart and on the page. The lines lie above each other in the order of their
-/// shares.
+/// A label at the right end of each line, kept apart and on the page, with a line from where it belongs. The lines lie above
+/// each other in the order of their shares.
 fn place_labels(canvas: &mut Canvas<'_>, it: &Recommendation, y: Scale, top: i32) -> Result<()> {
     const APART: i32 = 170;
     let end = |level: &CurveLevel| y.at(level.bursts.last().copied().unwrap_or(0)) + 45;
@@ -131,23 +133,55 @@ fn place_labels(canvas: &mut Canvas<'_>, it: &Recommendation, y: Scale, top: i32
         below = *place;
     }
     for (level, place) in it.curve.levels.iter().rev().zip(places) {
-        canvas.text(&keeps(it, level), (RIGHT + 60, place), Anchor::Start, Type::LABEL)?;
+        let elbow = (RIGHT + 180, place - 45);
+        canvas.line(vec![(RIGHT + 20, end(level) - 45), elbow, (elbow.0 + 50, elbow.1)], 8, Ink::Grey)?;
+        canvas.text(&keeps(it, level), (elbow.0 + 90, place), Anchor::Start, Type::LABEL)?;
     }
     Ok(())
 }
 
-/// The chosen pair, and its numbers.
-fn mark(canvas: &mut Canvas<'_>, it: &Recommendation, (x, y): (Scale, Scale), top: i32) -> Result<()> {
+/// The chosen pair, and its numbers where they cover no line.
+fn mark(
+    canvas: &mut Canvas<'_>,
+    it: &Recommendation,
+    (x, y): (Scale, Scale),
+    lines: &[Vec<(i32, i32)>],
+    top: i32,
+) -> Result<()> {
     let Some((rate, burst)) = chosen(it) else { return Ok(()) };
     let (px, py) = (x.at(rate), y.at(burst));
     let (from, to) = ((px - 60, py - 60), (px + 60, py + 60));
     canvas.line(vec![from, (to.0, from.1), to, (from.0, to.1), from], 16, Ink::Black)?;
     let words = format!("{}, burst {}", quota(rate, it.window_ns), count(burst));
     let words = shorten(&words, RIGHT - LEFT, Size::Label, true);
-    let at = ((px + 200).min(RIGHT - width(&words, Size::Label, true)), (py - 250).max(top + 120));
+    let room = width(&words, Size::Label, true);
+    let left = (px + 200).min(RIGHT - room);
+    let nearest = (py - 250).max(top + 120);
+    let heights = (0..).map(|step| nearest - step * 90).take_while(|height| *height >= top + 120);
+    let free = |height: &i32| {
+        !lines.iter().any(|line| crosses(line, (left - 60, height - 150), (left + room + 60, height + 70)))
+    };
+    let at = (left, heights.into_iter().find(free).unwrap_or(nearest));
     let foot = if at.0 > px { (at.0 - 40, at.1 - 40) } else { (px, at.1 + 40) };
     canvas.line(vec![(px + 60, py - 60), foot], 6, Ink::Grey)?;
     canvas.text(&words, at, Anchor::Start, Type { size: Size::Label, bold: true, ink: Ink::Rimmed })
+}
+
+/// Whether a line that runs to the right comes into a box.
+fn crosses(line: &[(i32, i32)], (left, top): (i32, i32), (right, bottom): (i32, i32)) -> bool {
+    line.windows(2).any(|ends| {
+        let (a, b) = (ends[0], ends[1]);
+        if b.0 < left || a.0 > right {
+            return false;
+        }
+        // A page is 10^4 wide, so that no product comes near the end of 64 bits.
+        let height = |x: i32| {
+            let [x, ax, bx, ay, by] = [x, a.0, b.0, a.1, b.1].map(i64::from);
+            if ax == bx { ay } else { ay + (by - ay) * (x - ax) / (bx - ax) }
+        };
+        let (from, to) = (height(a.0.max(left)), if a.0 == b.0 { i64::from(b.1) } else { height(b.0.min(right)) });
+        from.max(to) >= i64::from(top) && from.min(to) <= i64::from(bottom)
+    })
 }
 
 /// The picture in words: the recommendation, and the curves as numbers.
@@ -160,4 +194,25 @@ fn description(it: &Recommendation) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::crosses;
+
+    #[test]
+    fn a_line_is_seen_where_it_runs_through_a_box() {
+        let into = |line: &[(i32, i32)]| crosses(line, (100, 100), (200, 150));
+        // Straight through without a point inside; along an edge; upright.
+        assert!(into(&[(0, 0), (300, 250)]));
+        assert!(into(&[(0, 150), (300, 150)]));
+        assert!(into(&[(150, 0), (150, 400)]));
+        // Below, above, to either side, and around the corner.
+        assert!(!into(&[(0, 160), (300, 151)]));
+        assert!(!into(&[(0, 0), (300, 99)]));
+        assert!(!into(&[(0, 120), (99, 120)]));
+        assert!(!into(&[(201, 120), (300, 120)]));
+        assert!(!into(&[(0, 140), (80, 240), (150, 160), (300, 160)]));
+        assert!(!into(&[(150, 120)]));
+    }
 }

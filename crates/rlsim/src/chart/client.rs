@@ -20,7 +20,7 @@ use ratelimit_core::{Algorithm, Rule};
 use std::fmt::Write as _;
 
 const LEFT: i32 = 640;
-const RIGHT: i32 = LEFT + 8200;
+const RIGHT: i32 = LEFT + 8120;
 /// More window edges than this would be a grey wall.
 const MOST_EDGES: u64 = 40;
 /// Crosses stand at least this far apart: one says that something was refused there, the ticks below say when.
@@ -170,7 +170,8 @@ impl Frame<'_> {
         canvas.line(vec![(LEFT, top), (RIGHT, top)], 12, Ink::Limit)?;
         canvas.line(vec![(LEFT, bottom), (RIGHT, bottom)], 8, Ink::Faint)?;
         let name = format!("{} {}", limit_word(&state.rule), short_count(capacity));
-        canvas.text(&name, (RIGHT + 50, top + 45), Anchor::Start, Type::QUIET)?;
+        // Clear of a cross at the end of the line.
+        canvas.text(&name, (RIGHT + 110, top + 45), Anchor::Start, Type::QUIET)?;
         canvas.line(line, 16, Ink::Black)?;
         let page = Self::page(state, (top, bottom));
         let mut free = i32::MIN;
@@ -296,11 +297,11 @@ fn legend(view: &ClientView) -> Vec<Entry> {
         (Ink::Black, Sample::Line(18), whose.to_owned()),
         (Ink::Limit, Sample::Line(12), "the most it can hold".into()),
         (Ink::OverLine, Sample::Cross, "refused here".into()),
-        (Ink::Allowed, Sample::Tick(0), "passed (first row)".into()),
-        (Ink::OverLine, Sample::Tick(1), "refused (second row)".into()),
+        (Ink::Allowed, Sample::Ticks, "passed (first row)".into()),
+        (Ink::OverLine, Sample::Ticks, "refused (second row)".into()),
     ];
     if view.states.iter().any(|state| !state.released.is_empty()) {
-        entries.push((Ink::Black, Sample::Tick(2), "released (third row)".into()));
+        entries.push((Ink::Black, Sample::Ticks, "released (third row)".into()));
     }
     entries
 }

@@ -20,8 +20,8 @@ pub(super) enum Sample {
     Fill,
     /// A cross.
     Cross,
-    /// A tick in one of three rows.
-    Tick(u8),
+    /// Ticks of a row, one of them wide: as many requests as join into a bar.
+    Ticks,
 }
 
 impl Sample {
@@ -84,9 +84,10 @@ impl Header {
                         canvas.line(vec![(x + 130, y - 45), (x + 190, y + 15)], 14, *ink)?;
                         canvas.line(vec![(x + 130, y + 15), (x + 190, y - 45)], 14, *ink)?;
                     }
-                    Sample::Tick(row) => {
-                        let top = y - 75 + i32::from(*row) * 40;
-                        canvas.fill((x + 175, top), (x + 195, top + 40), *ink)?;
+                    Sample::Ticks => {
+                        for (from, to) in [(20, 38), (75, 150), (187, 205)] {
+                            canvas.fill((x + from, y - 70), (x + to, y + 35), *ink)?;
+                        }
                     }
                 }
                 canvas.text(text, (x + room, y + 30), Anchor::Start, Type::LABEL)?;

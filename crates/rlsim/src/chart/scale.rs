@@ -94,7 +94,16 @@ pub(super) fn duration_ticks((from, until): (u64, u64)) -> Vec<(u64, String)> {
     const SECOND: u64 = 1_000_000_000;
     let tens = (0..10).map(|power| 10_u64.pow(power));
     let clock = [10, 60, 600, 3600, 36_000, 86_400, 864_000, 8_640_000, 86_400_000].map(|seconds| seconds * SECOND);
-    let all: Vec<u64> = tens.chain(clock).filter(|tick| (from..=until).contains(tick)).collect();
+    let inside = |tick: &u64| (from..=until).contains(tick);
+    let mut all: Vec<u64> = tens.clone().chain(clock).filter(inside).collect();
+    if all.len() <= 4 {
+        // Few of them leave much of the axis bare.
+        let fractions = tens.flat_map(|ten| [1, 2, 5].map(|digit| digit * ten));
+        let clock = [10, 20, 60, 120, 300, 600, 1200, 3600, 7200, 21_600, 43_200];
+        let days = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].map(|days| days * 86_400);
+        let finer = fractions.chain(clock.into_iter().chain(days).map(|seconds| seconds * SECOND));
+        all = finer.filter(inside).collect();
+    }
     let every = all.len().div_ceil(9).max(1);
     all.into_iter().step_by(every).map(|tick| (tick, duration(tick))).collect()
 }
@@ -119,6 +128,21 @@ mod tests {
             #[expect(clippy::cast_precision_loss, reason = "beside a float")]
             let (found, expected) = (log2(value) as f64 / 65_536.0, (value as f64).log2());
             assert!((expected - found).abs() < 2.0 / 65_536.0, "{value}: {found} {expected}");
+        }
+    }
+
+    #[test]
+    fn no_part_of_an_axis_of_durations_is_bare() {
+        const SECOND: u64 = 1_000_000_000;
+        let shown = |ends| duration_ticks(ends).into_iter().map(|tick| tick.1).collect::<Vec<_>>().join(", ");
+        assert_eq!(shown((SECOND * 6 / 10, 500 * SECOND)), "1 s, 2 s, 5 s, 10 s, 20 s, 60 s, 2 min, 5 min");
+        assert_eq!(shown((1, 600 * SECOND)).split(", ").count(), 7);
+        for from in (0..60).map(|power| 1_u64 << power) {
+            for until in (0..4).map(|more| from << more) {
+                assert!(duration_ticks((from, until)).is_sorted(), "{from}");
+            }
+            let decade = duration_ticks((from, from.saturating_mul(10)));
+            assert!(from > 500 * 86_400 * SECOND || decade.len() >= 2, "{from}: {decade:?}");
         }
     }
 

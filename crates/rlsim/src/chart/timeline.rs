@@ -165,10 +165,36 @@ impl Frame<'_> {
         let highest = panel.all.iter().enumerate().chain(panel.through.iter().enumerate());
         let highest = highest.max_by_key(|&(bin, &count)| (count, std::cmp::Reverse(bin)));
         let Some((bin, &count)) = highest.filter(|&(_, &count)| count > self.most) else { return Ok(()) };
+        self.breaks(canvas, panel, plot_top)?;
         let words = format!("up to {} per second", short_count(self.per_second(count)));
         let half = width(&words, Size::Label, false) / 2;
         let x = self.time.at(self.edge(bin)).clamp(LEFT + half + 60, RIGHT - half);
-        canvas.text(&words, (x, plot_top + 165), Anchor::Middle, Type { ink: Ink::Rimmed, ..Type::LABEL })
+        canvas.text(&words, (x, plot_top + 225), Anchor::Middle, Type { ink: Ink::Rimmed, ..Type::LABEL })
+    }
+
+    /// A torn edge through each run of bins that goes on above the plot.
+    fn breaks(&self, canvas: &mut Canvas<'_>, panel: &TimelinePanel, plot_top: i32) -> Result<()> {
+        const TOOTH: i32 = 50;
+        let beyond = |bin: &usize| {
+            let of = |counts: &[u64]| counts.get(*bin).is_some_and(|count| *count > self.most);
+            of(&panel.all) || of(&panel.through)
+        };
+        let bins: Vec<usize> = (0..panel.bins()).filter(beyond).collect();
+        for run in bins.chunk_by(|a, b| a + 1 == *b) {
+            let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
+            let (from, to) = (self.time.at(self.edge(*first)), self.time.at(self.edge(last + 1)));
+            // A little beyond both sides, to be seen on a narrow bar.
+            let teeth = ((to - from) / TOOTH).max(1) + 2;
+            let start = i32::midpoint(from, to) - teeth * TOOTH / 2;
+            let edge = |y: i32| -> Vec<(i32, i32)> {
+                (0..=teeth).map(|tooth| (start + tooth * TOOTH, plot_top + y + tooth % 2 * 36)).collect()
+            };
+            canvas.line(edge(30), 44, Ink::Paper)?;
+            for y in [8, 52] {
+                canvas.line(edge(y), 7, Ink::Grey)?;
+            }
+        }
+        Ok(())
     }
 
     fn per_second(&self, count: u64) -> u64 {
@@ -281,7 +307,12 @@ mod tests {
 
     #[test]
     fn what_would_flatten_the_rest_is_cut_off_and_said() {
-        assert!(timeline(&chart(vec![6, 90_000, 8])).unwrap().contains("up to 90k per second"));
+        let torn = |svg: &str| svg.matches("stroke-width=\"44\"").count();
+        let cut = timeline(&chart(vec![6, 90_000, 8])).unwrap();
+        assert!(cut.contains("up to 90k per second"));
+        assert_eq!(torn(&cut), 1);
+        assert_eq!(torn(&timeline(&chart(vec![90_000, 8, 90_000, 90_000])).unwrap()), 2, "an edge a run");
+        assert_eq!(torn(&timeline(&chart(vec![6, 7, 8])).unwrap()), 0);
     }
 
     #[test]
