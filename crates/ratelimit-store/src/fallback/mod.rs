@@ -110,7 +110,7 @@ impl<B: Backend, C: Clock> Fallback<B, C> {
     /// Decides one request of `cost` units by the client `key`, and charges it if it is allowed.
     pub async fn check_n(&self, key: &[u8], cost: u64) -> Answer {
         let inner = &*self.inner;
-        match self.ask(key, || inner.shared.check_n(key, cost)).await {
+        match self.ask(key, |decision| shows(decision, cost), || inner.shared.check_n(key, cost)).await {
             Ok(decision) => {
                 if decision.is_allowed() {
                     inner.warm(key, cost);
@@ -126,7 +126,7 @@ impl<B: Backend, C: Clock> Fallback<B, C> {
     /// The decision that [`check_n`](Self::check_n) would take, with nothing charged.
     pub async fn peek(&self, key: &[u8], cost: u64) -> Answer {
         let inner = &*self.inner;
-        match self.ask(key, || inner.shared.peek(key, cost)).await {
+        match self.ask(key, |decision| shows(decision, cost), || inner.shared.peek(key, cost)).await {
             Ok(decision) => inner.counters.answered(Answer { decision, source: Source::Shared }),
             Err(wait) => {
                 inner.counters.answered(inner.alone(key, cost, wait, |now| inner.local.peek_at(key, now, cost)))
@@ -137,7 +137,7 @@ impl<B: Backend, C: Clock> Fallback<B, C> {
     /// Records `cost` units whatever the limit: in the shared limiter, or else in the local one.
     pub async fn charge(&self, key: &[u8], cost: u64) -> Source {
         let inner = &*self.inner;
-        if self.ask(key, || inner.shared.charge(key, cost)).await.is_ok() {
+        if self.ask(key, |()| cost > 0, || inner.shared.charge(key, cost)).await.is_ok() {
             inner.warm(key, cost);
             return Source::Shared;
         }
@@ -150,7 +150,7 @@ impl<B: Backend, C: Clock> Fallback<B, C> {
     pub async fn refund(&self, key: &[u8], cost: u64, source: Source) -> bool {
         let inner = &*self.inner;
         match source {
-            Source::Shared => self.ask(key, || inner.shared.refund(key, cost)).await.is_ok(),
+            Source::Shared => self.ask(key, |()| cost > 0, || inner.shared.refund(key, cost)).await.is_ok(),
             Source::Local => {
                 inner.local.refund(key, cost);
                 true
@@ -163,7 +163,7 @@ impl<B: Backend, C: Clock> Fallback<B, C> {
     pub async fn reset(&self, key: &[u8]) -> Source {
         let inner = &*self.inner;
         inner.local.reset(key);
-        if self.ask(key, || inner.shared.reset(key)).await.is_ok() { Source::Shared } else { Source::Local }
+        if self.ask(key, |()| true, || inner.shared.reset(key)).await.is_ok() { Source::Shared } else { Source::Local }
     }
 
     /// How many answers came from where, and how often the shared limiter failed.
@@ -176,8 +176,9 @@ impl<B: Backend, C: Clock> Fallback<B, C> {
         &self.inner.shared
     }
 
-    /// Asks the shared limiter if the breaker lets the call through; the error is how long until it does again.
-    async fn ask<T, F>(&self, key: &[u8], call: impl FnOnce() -> F) -> Result<T, Nanos>
+    /// Asks the shared limiter if the breaker lets the call through; the error is how long until it does again. `shows` says
+    /// of an answer whether it shows that the shared limiter works.
+    async fn ask<T, F>(&self, key: &[u8], shows: impl FnOnce(&T) -> bool, call: impl FnOnce() -> F) -> Result<T, Nanos>
     where
         F: Future<Output = Result<T, B::Error>>,
     {
@@ -188,7 +189,9 @@ impl<B: Backend, C: Clock> Fallback<B, C> {
         };
         let error = match call().await {
             Ok(answer) => {
-                pass.succeeded();
+                if shows(&answer) {
+                    pass.succeeded();
+                }
                 return Ok(answer);
             }
             Err(error) => error,
@@ -249,6 +252,11 @@ impl<B, C: Clock> Inner<B, C> {
             }
         }
     }
+}
+
+/// Whether the answer must have come from the shared store: no cost, and one that never fits, are known without asking.
+fn shows(decision: &Decision, cost: u64) -> bool {
+    cost > 0 && !matches!(decision, Decision::Never { .. })
 }
 
 /// Not now, but perhaps after `wait`; cost 0 is always allowed.

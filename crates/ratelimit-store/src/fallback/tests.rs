@@ -33,7 +33,11 @@ impl fmt::Display for Down {
 impl std::error::Error for Down {}
 
 impl Flaky {
-    fn result<T>(&self, key: &[u8], answer: Ready<Result<T, Infallible>>) -> Ready<Result<T, Down>> {
+    fn result<T>(&self, key: &[u8], cost: u64, answer: Ready<Result<T, Infallible>>) -> Ready<Result<T, Down>> {
+        // Known without asking, as the limiters on Redis know it.
+        if cost == 0 || cost > self.inner.policy().capacity() {
+            return ready(Ok(now(answer).unwrap_or_else(|never| match never {})));
+        }
         self.calls.fetch_add(1, Ordering::Relaxed);
         if self.down.load(Ordering::Relaxed) || part(key) == self.down_part.load(Ordering::Relaxed) {
             return ready(Err(Down::All));
@@ -55,23 +59,23 @@ impl Backend for Arc<Flaky> {
     type Change = Ready<Result<(), Down>>;
 
     fn check_n(&self, key: &[u8], cost: u64) -> Self::Decide {
-        self.result(key, Backend::check_n(&self.inner, key, cost))
+        self.result(key, cost, Backend::check_n(&self.inner, key, cost))
     }
 
     fn peek(&self, key: &[u8], cost: u64) -> Self::Decide {
-        self.result(key, Backend::peek(&self.inner, key, cost))
+        self.result(key, cost, Backend::peek(&self.inner, key, cost))
     }
 
     fn charge(&self, key: &[u8], cost: u64) -> Self::Change {
-        self.result(key, Backend::charge(&self.inner, key, cost))
+        self.result(key, cost, Backend::charge(&self.inner, key, cost))
     }
 
     fn refund(&self, key: &[u8], cost: u64) -> Self::Change {
-        self.result(key, Backend::refund(&self.inner, key, cost))
+        self.result(key, cost, Backend::refund(&self.inner, key, cost))
     }
 
     fn reset(&self, key: &[u8]) -> Self::Change {
-        self.result(key, Backend::reset(&self.inner, key))
+        self.result(key, 1, Backend::reset(&self.inner, key))
     }
 
     /// Under one lock, which a test needs not.
@@ -210,6 +214,33 @@ fn probes_find_it_back() {
     scene.clock.advance(Nanos::from_millis(1));
     assert_eq!(scene.check("a", 1).source, Source::Shared);
     assert_eq!(scene.check("a", 1).source, Source::Shared);
+}
+
+/// A client that asks for too much, or for nothing, would keep everybody waiting for a server that is down.
+#[test]
+fn what_is_known_without_asking_shows_nothing() {
+    let scene = scene(WhenDown::Local);
+    scene.down(true);
+    // In the same part as "a".
+    let ask_nobody = || {
+        for cost in [0, 101] {
+            scene.check("again", cost);
+            now(scene.limiter.peek(b"again", cost));
+        }
+        now(scene.limiter.charge(b"again", 0));
+        now(scene.limiter.refund(b"again", 0, Source::Shared));
+    };
+    for _ in 0..9 {
+        scene.check("a", 1);
+        ask_nobody();
+    }
+    assert_eq!(scene.shared.calls(), 3, "the breaker has opened");
+    scene.clock.advance(Nanos::from_millis(100));
+    ask_nobody();
+    for _ in 0..9 {
+        scene.check("a", 1);
+    }
+    assert_eq!(scene.shared.calls(), 4, "one probe");
 }
 
 #[test]
