@@ -28,7 +28,7 @@ local function counted_until(start, cur, prev, window)
     start, last = start + window, cur
   end
   local us, late = first_with_room(window, last, 0)
-  us = start + us - now
+  us = us + (start - now)
   if us > 0 then
     return us, late
   end
@@ -61,10 +61,10 @@ s = { key = key, start = start, cur = cur, prev = prev, room = room, window = wi
 local spare = s.limit - cost
 if s.cur <= spare then
   us, late = first_with_room(s.window, s.prev, spare - s.cur)
-  us = s.start + us - now
+  us = us + (s.start - now)
 else
   us, late = first_with_room(s.window, s.cur, spare)
-  us = s.start + s.window + us - now
+  us = us + (s.start + s.window - now)
 end
 
 --@ reset

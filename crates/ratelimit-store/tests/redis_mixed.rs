@@ -1,0 +1,347 @@
+//! Several rules of mixed kinds in one script, beside a core limiter for each: every action, clocks that step back, costs up
+//! to the largest that is exact, slices that keep buckets free, and after each step what every key holds and how long it lives.
+#![cfg(feature = "redis")]
+
+mod redis_common;
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use ratelimit_core::{Algorithm, Decision, Nanos, Policy, PolicyState, Rule};
+use ratelimit_store::lease::{Grant, Slice};
+use ratelimit_store::redis::ReplayLimiter;
+use redis_common::{Server, policy};
+
+const CLIENT: &[u8] = b"client";
+/// The largest whole number that is exact in Lua.
+const MOST: u64 = (1 << 53) - 1;
+/// With the time passed in, keys live an hour longer.
+const GRACE_MS: u64 = 3_600_000;
+
+#[derive(Debug, Clone, Copy)]
+enum Action {
+    Decide,
+    Peek,
+    Take,
+    Charge,
+    Refund,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    /// In microseconds, from the step before.
+    forward: i64,
+    action: Action,
+    cost: u64,
+    /// Of a take.
+    keep: u64,
+}
+
+/// One rule in the core.
+struct One {
+    rule: Rule,
+    policy: Policy,
+    state: PolicyState,
+    window: u64,
+    key: Vec<u8>,
+    /// The latest time at which it was charged, of what is not given back.
+    latest: u64,
+}
+
+/// What the core says of a cost that it does not refuse for ever.
+struct Told {
+    remaining: u64,
+    retry: Option<Nanos>,
+    reset: Nanos,
+    delay: Nanos,
+}
+
+fn told(decision: Decision) -> Told {
+    match decision {
+        Decision::Allowed { remaining, reset_after, delay } => {
+            Told { remaining, retry: None, reset: reset_after, delay }
+        }
+        Decision::Denied { retry_after, remaining, reset_after } => {
+            Told { remaining, retry: Some(retry_after), reset: reset_after, delay: Nanos::ZERO }
+        }
+        Decision::Never { .. } => panic!("no larger cost is asked for"),
+    }
+}
+
+impl One {
+    fn new(rule: Rule) -> One {
+        let policy = Policy::from(rule);
+        let key = format!("{{mixed:client}}{rule}").into_bytes();
+        One { rule, policy, state: policy.fresh(), window: rule.quota().unwrap().window().get() / 1000, key, latest: 0 }
+    }
+
+    fn peek(&self, now: u64, cost: u64) -> Told {
+        told(self.policy.peek(&self.state, Nanos::from_micros(now), cost))
+    }
+
+    /// Until nothing is used, in microseconds, rounded up.
+    fn fresh_in(&self, now: u64) -> u64 {
+        self.peek(now, 0).reset.get().div_ceil(1000)
+    }
+
+    /// What stays free of it in a take.
+    fn kept(&self, keep: u64) -> u64 {
+        if matches!(self.rule, Rule::TokenBucket(_)) { keep } else { 0 }
+    }
+
+    fn room(&self, now: u64, keep: u64) -> u64 {
+        self.peek(now, 0).remaining.saturating_sub(self.kept(keep))
+    }
+
+    fn used(&self, now: u64) -> u64 {
+        self.policy.used(&self.state, Nanos::from_micros(now))
+    }
+
+    /// Charges what the scripts can count, which the core counts beyond.
+    fn charge(&mut self, now: u64, cost: u64) {
+        let room = match self.rule {
+            Rule::FixedWindow(_) | Rule::TokenBucket(_) | Rule::LeakyBucket(_) => MOST - self.used(now),
+            Rule::SlidingLog(_) => (1 << 52) - 1 - self.used(now),
+            Rule::SlidingCounter(_) => {
+                // At the beginning of the next window all of the present one counts.
+                let next = (now.max(self.latest) / self.window + 1) * self.window;
+                MOST / self.window.max(1000) - self.used(next)
+            }
+            Rule::Unlimited => 0,
+        };
+        self.latest = self.latest.max(now);
+        self.policy.charge(&mut self.state, Nanos::from_micros(now), cost.min(room));
+    }
+}
+
+/// What all rules together answer: the least room, the longest waits.
+fn expected(rules: &mut [One], now: u64, step: Step, slice: Slice) -> Grant {
+    let keep = if matches!(step.action, Action::Take) { slice.keep } else { 0 };
+    let room = rules.iter().map(|one| one.room(now, keep)).min().unwrap();
+    let cost = match step.action {
+        Action::Take if room >= slice.least => room.min(slice.most),
+        Action::Take => slice.least,
+        _ => step.cost,
+    };
+    if cost > room {
+        let retry = |one: &One| {
+            let asked = if cost > one.room(now, keep) { cost + one.kept(keep) } else { 0 };
+            one.peek(now, asked).retry
+        };
+        let retry_after = rules.iter().filter_map(retry).max().unwrap();
+        let reset_after = rules.iter().map(|one| one.peek(now, 0).reset).max().unwrap();
+        return Grant { units: 0, decision: Decision::Denied { retry_after, remaining: room, reset_after } };
+    }
+    let tell = |one: &mut One| {
+        let answer = one.peek(now, cost);
+        if !matches!(step.action, Action::Peek) {
+            one.charge(now, cost);
+        }
+        answer
+    };
+    let answers: Vec<Told> = rules.iter_mut().map(tell).collect();
+    assert!(answers.iter().all(|answer| answer.retry.is_none()));
+    let reset_after = answers.iter().map(|answer| answer.reset).max().unwrap();
+    let delay = answers.iter().map(|answer| answer.delay).max().unwrap();
+    Grant { units: cost, decision: Decision::Allowed { remaining: room - cost, reset_after, delay } }
+}
+
+/// Waits beyond 2^53 us, for a client in the deepest debt whose clock has stepped back as well, are a microsecond off.
+fn assert_equal(told: &Grant, expected: &Grant, place: &str) {
+    let rounded = |decision: Decision| {
+        let round = |wait: Nanos| if wait.get() / 1000 > MOST { Nanos::new(u64::MAX) } else { wait };
+        match decision {
+            Decision::Denied { retry_after, remaining, reset_after } => {
+                Decision::Denied { retry_after: round(retry_after), remaining, reset_after: round(reset_after) }
+            }
+            Decision::Allowed { remaining, reset_after, delay } => {
+                Decision::Allowed { remaining, reset_after: round(reset_after), delay: round(delay) }
+            }
+            never @ Decision::Never { .. } => never,
+        }
+    };
+    assert_eq!((told.units, rounded(told.decision)), (expected.units, rounded(expected.decision)), "{place}");
+}
+
+/// What a key holds, and how many milliseconds it lives on: -1 for ever, -2 where there is none.
+fn look(admin: &mut redis::Connection, key: &[u8]) -> (Option<Vec<u8>>, i64) {
+    redis::pipe().cmd("GET").arg(key).cmd("PTTL").arg(key).query(admin).unwrap()
+}
+
+async fn compare(rules: &mut [One], shared: &ReplayLimiter, admin: &mut redis::Connection, start: u64, steps: &[Step]) {
+    shared.reset(CLIENT).await.unwrap();
+    let capacity = rules.iter().map(|one| one.policy.capacity()).min().unwrap();
+    let burst = rules.iter().filter(|one| one.kept(1) > 0).map(|one| one.policy.capacity()).min().unwrap_or(u64::MAX);
+    let mut now = start;
+    for (i, step) in steps.iter().enumerate() {
+        now = now.saturating_add_signed(step.forward).min(1 << 52);
+        let at = Nanos::from_micros(now);
+        let texts = || rules.iter().map(|one| one.rule.to_string()).collect::<Vec<_>>().join("+");
+        let place = format!("{}, step {i} at {now} of {steps:?} from {start}", texts());
+        let before: Vec<_> = rules.iter().map(|one| look(admin, &one.key)).collect();
+        let began = std::time::Instant::now();
+        let written = match step.action {
+            Action::Decide | Action::Peek => {
+                let step = Step { cost: step.cost.min(capacity), ..*step };
+                let grant = expected(rules, now, step, Slice::from(1));
+                let asked = match step.action {
+                    Action::Peek => shared.peek_at(CLIENT, at, step.cost).await,
+                    _ => shared.check_n_at(CLIENT, at, step.cost).await,
+                };
+                assert_equal(&Grant { decision: asked.unwrap(), ..grant }, &grant, &place);
+                grant.units > 0 && matches!(step.action, Action::Decide)
+            }
+            Action::Take => {
+                let keep = step.keep.min(burst - 1);
+                let most = capacity.min(burst - keep);
+                let least = step.cost.clamp(1, most);
+                let slice = Slice { least, most: least.saturating_mul(3).min(most), keep };
+                let grant = expected(rules, now, *step, slice);
+                assert_equal(&shared.take_at(CLIENT, at, slice).await.unwrap(), &grant, &place);
+                grant.units > 0
+            }
+            Action::Charge => {
+                shared.charge_at(CLIENT, at, step.cost).await.unwrap();
+                rules.iter_mut().for_each(|one| one.charge(now, step.cost));
+                step.cost > 0
+            }
+            Action::Refund => {
+                shared.refund_at(CLIENT, at, step.cost).await.unwrap();
+                rules.iter_mut().for_each(|one| one.policy.refund(&mut one.state, step.cost));
+                step.cost > 0
+            }
+        };
+        for (one, (was, _)) in rules.iter_mut().zip(&before) {
+            let (is, lives) = look(admin, &one.key);
+            let gone = began.elapsed().as_millis() as u64 + 1;
+            let place = format!("{} of {place}: {lives} ms", one.rule);
+            if !written {
+                assert_eq!(is, *was, "{place}");
+            }
+            assert_eq!(is.is_some(), lives >= 0, "{place}");
+            if is.is_none() {
+                assert_eq!(one.fresh_in(now), 0, "{place}");
+                one.latest = 0;
+            } else if written && is != *was {
+                // A clock that stepped back is told a longer time than what is left by the server's.
+                let fresh = one.fresh_in(now).max(1);
+                let least = (GRACE_MS + fresh.div_ceil(1000)).saturating_sub(gone);
+                assert!(lives as u64 >= least, "{place}, fresh in {fresh} us");
+                assert!(lives as u64 <= GRACE_MS + fresh.div_ceil(1000) + 1, "{place}, fresh in {fresh} us");
+            }
+        }
+    }
+}
+
+/// Rules of all kinds around one window, so that their edges meet.
+fn rule(window: u64, limit: u64, kind: u8) -> String {
+    match kind {
+        0 => format!("token-bucket:{limit}/{window}us,burst={}", limit + 2),
+        1 => format!("token-bucket:{}/{}us,burst={limit}", limit + 1, 2 * window),
+        2 => format!("leaky-bucket:{limit}/{window}us,burst={}", limit + 1),
+        3 => format!("fixed-window:{}/{window}us", limit + 1),
+        4 => format!("fixed-window:{}/{}us", limit + 4, 3 * window),
+        5 => format!("sliding-counter:{}/{window}us", limit + 1),
+        6 => format!("sliding-counter:{}/{}us", limit + 3, window + 7),
+        7 => format!("sliding-log:{}/{window}us", limit + 1),
+        _ => format!("sliding-log:{}/{}us", limit + 3, 2 * window),
+    }
+}
+
+fn steps(window: u64, limit: u64, costs: BoxedStrategy<u64>) -> impl Strategy<Value = Vec<Step>> {
+    let unit = (window / limit).max(1).cast_signed();
+    let window = window.cast_signed();
+    let forward = prop_oneof![
+        4 => Just(0_i64),
+        2 => 1..3_i64,
+        4 => 0..=unit,
+        3 => 0..=window,
+        2 => window - 1..=window + 1,
+        1 => 0..=4 * window,
+        2 => -2 * window..=0,
+    ];
+    let action = prop_oneof![
+        6 => Just(Action::Decide),
+        1 => Just(Action::Peek),
+        3 => Just(Action::Take),
+        1 => Just(Action::Charge),
+        2 => Just(Action::Refund),
+    ];
+    let step = (forward, action, costs, 0..=limit).prop_map(|(forward, action, cost, keep)| Step {
+        forward,
+        action,
+        cost,
+        keep,
+    });
+    prop::collection::vec(step, 1..40)
+}
+
+type Story = (Vec<String>, u64, Vec<Step>);
+
+fn hold(cases: u32, stories: impl Strategy<Value = Story>) {
+    let server = Server::start(&[]);
+    let mut admin = server.admin();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let admin = std::cell::RefCell::new(&mut admin);
+    let result = TestRunner::new_with_rng(config, rng).run(&stories, |(texts, start, steps)| {
+        let text = texts.join("+");
+        let mut rules: Vec<One> = policy(&text).rules().iter().map(|&rule| One::new(rule)).collect();
+        let shared = server.replay(&text, "mixed");
+        runtime.block_on(compare(&mut rules, &shared, &mut admin.borrow_mut(), start, &steps));
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+}
+
+fn starts() -> impl Strategy<Value = u64> {
+    prop_oneof![0..1000_u64, Just(1_790_000_000_000_000), 0..(1_u64 << 51)]
+}
+
+/// Any one to four kinds.
+fn kinds() -> impl Strategy<Value = Vec<u8>> {
+    prop::sample::subsequence((0..9_u8).collect::<Vec<_>>(), 1..=4)
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn mixed_rules_decide_as_the_core() {
+    hold(
+        200,
+        (kinds(), prop_oneof![1..60_u64, 1..20_000_u64, Just(60_000_000)], 1..12_u64).prop_flat_map(
+            |(kinds, window, limit)| {
+                let costs = prop_oneof![5 => Just(1_u64), 1 => Just(0), 3 => 1..=limit, 1 => 1..=3 * limit + 2].boxed();
+                let texts = kinds.into_iter().map(|kind| rule(window, limit, kind)).collect::<Vec<_>>();
+                (Just(texts), starts(), steps(window, limit, costs))
+            },
+        ),
+    );
+}
+
+/// Buckets whose parts are units, so that the core can be told where they saturate.
+fn whole(kind: u8, limit: u64) -> String {
+    match kind {
+        0 => format!("token-bucket:{limit}/1us,burst={}", 3 * limit),
+        1 => format!("leaky-bucket:{limit}/1us,burst={}", 2 * limit),
+        2 => format!("fixed-window:{limit}/50us"),
+        3 => format!("sliding-counter:{limit}/40us"),
+        _ => format!("sliding-log:{limit}/30us"),
+    }
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn the_largest_costs_are_recorded_as_far_as_they_are_exact() {
+    let kinds = prop::sample::subsequence((0..5_u8).collect::<Vec<_>>(), 1..=4);
+    hold(
+        150,
+        (kinds, prop_oneof![1..9_u64, Just(1_000_000_007), Just(1 << 42)]).prop_flat_map(|(kinds, limit)| {
+            let most = [MOST, MOST - 1, 1 << 52, (1 << 52) - 1, MOST / 1000, MOST / 3, u64::MAX, limit, 1, 0];
+            let costs = prop_oneof![prop::sample::select(most.to_vec()), 0..=MOST].boxed();
+            let texts = kinds.into_iter().map(|kind| whole(kind, limit)).collect::<Vec<_>>();
+            (Just(texts), starts(), steps(25, limit.min(25), costs))
+        }),
+    );
+}
