@@ -38,10 +38,10 @@ fn allowed(decision: &Decision) -> (u64, Nanos) {
 #[ignore = "needs redis-server"]
 fn every_operation_by_every_algorithm() {
     let server = Server::start(&[]);
-    for text in EACH {
+    for (text, protocol) in EACH.iter().flat_map(|text| ["resp2", "resp3"].map(|protocol| (text, protocol))) {
         redis::cmd("FLUSHALL").exec(&mut server.admin()).unwrap();
         run(async {
-            let limiter = server.shared(text);
+            let limiter = patient(text).connect(&format!("{}/?protocol={protocol}", server.url())).unwrap();
             assert_eq!(allowed(&limiter.peek("a", 5).await.unwrap()).0, 0, "{text}");
             assert_eq!(allowed(&limiter.check_n("a", 4).await.unwrap()).0, 1, "{text}");
             assert!(!limiter.check_n("a", 5).await.unwrap().is_allowed(), "{text}");
@@ -58,6 +58,9 @@ fn every_operation_by_every_algorithm() {
             limiter.reset("a").await.unwrap();
             assert_eq!(allowed(&limiter.check_n("a", 5).await.unwrap()).0, 0, "{text}");
             assert_eq!(limiter.check_n("a", 6).await.unwrap(), Decision::Never { capacity: 5 }, "{text}");
+            let many = limiter.check_many(&[("c", 5), ("c", 1), ("d", 1)]).await;
+            let admitted: Vec<bool> = many.into_iter().map(|one| one.unwrap().is_allowed()).collect();
+            assert_eq!(admitted, [true, false, true], "{text}");
         });
     }
 }
@@ -461,31 +464,51 @@ fn an_error_of_the_server_is_typed_and_never_an_admission() {
     });
 }
 
-/// An error of the server has changed nothing, in none of the rules.
+/// A key that holds something else is an error, and changes nothing: neither it nor the other rules', whatever is asked.
 #[test]
 #[ignore = "needs redis-server"]
 fn what_fails_in_one_rule_changes_no_other() {
     let server = Server::start(&[]);
-    let text = "token-bucket:5/1h+fixed-window:7/1d";
-    run(async {
-        let limiter = server.shared(text);
-        limiter.check_n("a", 4).await.unwrap();
-        let foreign = "{rl:a}fixed-window:7/1d";
-        redis::cmd("DEL").arg(foreign).exec(&mut server.admin()).unwrap();
-        redis::cmd("LPUSH").arg(foreign).arg("foreign").exec(&mut server.admin()).unwrap();
-        let get =
-            || -> Vec<u8> { redis::cmd("GET").arg("{rl:a}token-bucket:5/1h").query(&mut server.admin()).unwrap() };
-        let before = get();
-        for result in [
-            limiter.refund("a", 2).await,
-            limiter.charge("a", 2).await,
-            limiter.check("a").await.map(|_| ()),
-            limiter.take("a", 1).await.map(|_| ()),
-        ] {
-            assert!(matches!(result.unwrap_err(), SharedError::Server(_)));
+    let mut admin = server.admin();
+    let strings = |lengths: &[usize]| lengths.iter().map(|&bytes| "x".repeat(bytes)).collect::<Vec<_>>();
+    for rule in &EACH[..5] {
+        let lengths: &[usize] = if rule.starts_with("sliding-log") { &[5, 16, 31, 40, 1500] } else { &[0, 5, 15] };
+        let key = format!("{{rl:a}}{rule}");
+        let lists = std::iter::once(None);
+        for foreign in lists.chain(strings(lengths).into_iter().map(Some)) {
+            for text in [format!("fixed-window:8/1d+{rule}"), format!("{rule}+fixed-window:8/1d")] {
+                redis::cmd("FLUSHALL").exec(&mut admin).unwrap();
+                run(async {
+                    let limiter = server.shared(&text);
+                    limiter.check_n("a", 2).await.unwrap();
+                    redis::cmd("DEL").arg(&key).exec(&mut admin).unwrap();
+                    match &foreign {
+                        Some(string) => redis::cmd("SET").arg(&key).arg(string).exec(&mut admin).unwrap(),
+                        None => redis::cmd("LPUSH").arg(&key).arg("foreign").exec(&mut admin).unwrap(),
+                    }
+                    let mut dump = || -> Vec<Vec<u8>> {
+                        let mut one = |key: &str| redis::cmd("DUMP").arg(key).query(&mut admin).unwrap();
+                        vec![one("{rl:a}fixed-window:8/1d"), one(&key)]
+                    };
+                    let before = dump();
+                    let (day, other) = (server.shared("fixed-window:8/1d"), server.shared(rule));
+                    let several: [(&SharedLimiter, &[u8], u64); 2] = [(&day, b"a", 1), (&other, b"a", 1)];
+                    for result in [
+                        limiter.refund("a", 1).await,
+                        limiter.charge("a", 2).await,
+                        limiter.check("a").await.map(|_| ()),
+                        limiter.peek("a", 0).await.map(|_| ()),
+                        limiter.take("a", 1).await.map(|_| ()),
+                        SharedLimiter::check_all(&several).expect("one server").await.map(|_| ()),
+                    ] {
+                        let error = result.expect_err(&text);
+                        assert!(matches!(error, SharedError::Server(_)) && !error.is_down(), "{text}: {error}");
+                    }
+                    assert_eq!(dump(), before, "{text}, {foreign:?}");
+                });
+            }
         }
-        assert_eq!(get(), before);
-    });
+    }
 }
 
 /// A key that holds something else is one client's affair.

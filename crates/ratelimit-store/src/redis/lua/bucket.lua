@@ -1,6 +1,7 @@
 -- Token bucket and leaky bucket: a level of parts that drains at a whole number of parts a microsecond.
 --
--- With g = gcd(L, W in us): a unit is `unit` = W/g parts, and `drain` = L/g parts drain in a microsecond.
+-- Parameters, with g = gcd(L, W in us): `drain` = L/g, the parts that drain in a microsecond; `unit` = W/g, the parts of a
+-- unit; the burst (units).
 -- Key: 16 bytes, big endian: `last` (us), when the level was recorded; `used` (parts), the level then, at least 1.
 -- An absent key is an empty bucket. It must be a script: the level is computed from what was read, and written back.
 
