@@ -1,5 +1,6 @@
-//! Several rules of mixed kinds in one script, beside a core limiter for each: every action, clocks that step back, costs up
-//! to the largest that is exact, slices that keep buckets free, and after each step what every key holds and how long it lives.
+//! Several rules of mixed kinds in one script, as one limiter and as one each, beside a core limiter for each: every action,
+//! clocks that step back, costs up to the largest, slices that keep buckets free; and after each step what every key holds
+//! and how long it lives.
 #![cfg(feature = "redis")]
 
 mod redis_common;
@@ -24,6 +25,8 @@ enum Action {
     Take,
     Charge,
     Refund,
+    /// A decision under each rule as a limiter of its own, all in one step.
+    Several,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -162,12 +165,31 @@ fn assert_equal(told: &Grant, expected: &Grant, place: &str) {
     assert_eq!((told.units, rounded(told.decision)), (expected.units, rounded(expected.decision)), "{place}");
 }
 
+/// What limiters of one rule each answer together: each for itself, and with nothing charged if one refuses.
+fn expected_of_several(rules: &mut [One], now: u64, costs: &[u64]) -> Vec<Decision> {
+    let peek = |one: &One, cost| one.policy.peek(&one.state, Nanos::from_micros(now), cost);
+    let answers: Vec<Decision> = rules.iter().zip(costs).map(|(one, &cost)| peek(one, cost)).collect();
+    if !answers.iter().all(Decision::is_allowed) {
+        let idle = |(one, answer): (&One, Decision)| if answer.is_allowed() { peek(one, 0) } else { answer };
+        return rules.iter().zip(answers).map(idle).collect();
+    }
+    rules.iter_mut().zip(costs).for_each(|(one, &cost)| one.charge(now, cost));
+    answers
+}
+
 /// What a key holds, and how many milliseconds it lives on: -1 for ever, -2 where there is none.
 fn look(admin: &mut redis::Connection, key: &[u8]) -> (Option<Vec<u8>>, i64) {
     redis::pipe().cmd("GET").arg(key).cmd("PTTL").arg(key).query(admin).unwrap()
 }
 
-async fn compare(rules: &mut [One], shared: &ReplayLimiter, admin: &mut redis::Connection, start: u64, steps: &[Step]) {
+/// All rules as one limiter, and each as one of its own: they have the same keys.
+struct Shared {
+    all: ReplayLimiter,
+    each: Vec<ReplayLimiter>,
+}
+
+async fn compare(rules: &mut [One], shared: &Shared, admin: &mut redis::Connection, start: u64, steps: &[Step]) {
+    let Shared { all: shared, each } = shared;
     shared.reset(CLIENT).await.unwrap();
     let capacity = rules.iter().map(|one| one.policy.capacity()).min().unwrap();
     let burst = rules.iter().filter(|one| one.kept(1) > 0).map(|one| one.policy.capacity()).min().unwrap_or(u64::MAX);
@@ -208,6 +230,19 @@ async fn compare(rules: &mut [One], shared: &ReplayLimiter, admin: &mut redis::C
                 shared.refund_at(CLIENT, at, step.cost).await.unwrap();
                 rules.iter_mut().for_each(|one| one.policy.refund(&mut one.state, step.cost));
                 step.cost > 0
+            }
+            Action::Several => {
+                let capacity = |one: &One| one.policy.capacity();
+                let costs: Vec<u64> =
+                    rules.iter().zip(0..).map(|(one, place)| (step.cost / (1 + place)).min(capacity(one))).collect();
+                let answers = expected_of_several(rules, now, &costs);
+                let asked: Vec<_> = each.iter().zip(&costs).map(|(one, &cost)| (one, CLIENT, cost)).collect();
+                let told = ReplayLimiter::check_all_at(&asked, at).await.unwrap().expect("one server");
+                for (told, answer) in told.into_iter().zip(&answers) {
+                    let grant = |decision| Grant { units: 0, decision };
+                    assert_equal(&grant(told), &grant(*answer), &place);
+                }
+                answers.iter().all(Decision::is_allowed)
             }
         };
         for (one, (was, _)) in rules.iter_mut().zip(&before) {
@@ -265,6 +300,7 @@ fn steps(window: u64, limit: u64, costs: BoxedStrategy<u64>) -> impl Strategy<Va
         3 => Just(Action::Take),
         1 => Just(Action::Charge),
         2 => Just(Action::Refund),
+        3 => Just(Action::Several),
     ];
     let step = (forward, action, costs, 0..=limit).prop_map(|(forward, action, cost, keep)| Step {
         forward,
@@ -287,7 +323,8 @@ fn hold(cases: u32, stories: impl Strategy<Value = Story>) {
     let result = TestRunner::new_with_rng(config, rng).run(&stories, |(texts, start, steps)| {
         let text = texts.join("+");
         let mut rules: Vec<One> = policy(&text).rules().iter().map(|&rule| One::new(rule)).collect();
-        let shared = server.replay(&text, "mixed");
+        let each = texts.iter().map(|text| server.replay(text, "mixed")).collect();
+        let shared = Shared { all: server.replay(&text, "mixed"), each };
         runtime.block_on(compare(&mut rules, &shared, &mut admin.borrow_mut(), start, &steps));
         Ok(())
     });
