@@ -103,9 +103,7 @@ us, late = s.at + s.window - now, 0
 local charged = cost < WRAP - s.used and cost or WRAP - 1 - s.used
 if s.used == 0 then
   raw = struct.pack('>I8I8I8I8', 0, 0, s.at, charged)
-elseif charged == 0 then
-  us = s.newest + s.window - now
-else
+elseif charged > 0 then
   local entry = struct.pack('>I8I8', s.at, (s.total + charged) % WRAP)
   -- Units of the newest instant are one entry.
   local kept = s.newest == s.at and s.last - 1 or s.last
