@@ -5,6 +5,8 @@
 
 mod redis_common;
 
+use std::time::Instant;
+
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use ratelimit_core::{Algorithm, Decision, Nanos, Policy, PolicyState, Rule};
@@ -182,87 +184,114 @@ fn look(admin: &mut redis::Connection, key: &[u8]) -> (Option<Vec<u8>>, i64) {
     redis::pipe().cmd("GET").arg(key).cmd("PTTL").arg(key).query(admin).unwrap()
 }
 
-/// All rules as one limiter, and each as one of its own: they have the same keys.
-struct Shared {
+/// The rules in the core, and on the server as one limiter and as one each, which have the same keys.
+struct Sides {
+    rules: Vec<One>,
     all: ReplayLimiter,
     each: Vec<ReplayLimiter>,
 }
 
-async fn compare(rules: &mut [One], shared: &Shared, admin: &mut redis::Connection, start: u64, steps: &[Step]) {
-    let Shared { all: shared, each } = shared;
-    shared.reset(CLIENT).await.unwrap();
-    let capacity = rules.iter().map(|one| one.policy.capacity()).min().unwrap();
-    let burst = rules.iter().filter(|one| one.kept(1) > 0).map(|one| one.policy.capacity()).min().unwrap_or(u64::MAX);
-    let mut now = start;
-    for (i, step) in steps.iter().enumerate() {
-        now = now.saturating_add_signed(step.forward).min(1 << 52);
+impl Sides {
+    fn new(server: &Server, texts: &[String]) -> Sides {
+        let text = texts.join("+");
+        let rules = policy(&text).rules().iter().map(|&rule| One::new(rule)).collect();
+        let each = texts.iter().map(|text| server.replay(text, "mixed")).collect();
+        Sides { rules, all: server.replay(&text, "mixed"), each }
+    }
+
+    /// Takes the step on both sides and compares the answers: whether anything may have been written.
+    async fn take(&mut self, now: u64, step: Step, place: &str) -> bool {
         let at = Nanos::from_micros(now);
-        let texts = || rules.iter().map(|one| one.rule.to_string()).collect::<Vec<_>>().join("+");
-        let place = format!("{}, step {i} at {now} of {steps:?} from {start}", texts());
-        let before: Vec<_> = rules.iter().map(|one| look(admin, &one.key)).collect();
-        let began = std::time::Instant::now();
-        let written = match step.action {
-            Action::Decide | Action::Peek => {
-                let step = Step { cost: step.cost.min(capacity), ..*step };
-                let grant = expected(rules, now, step, Slice::from(1));
-                let asked = match step.action {
-                    Action::Peek => shared.peek_at(CLIENT, at, step.cost).await,
-                    _ => shared.check_n_at(CLIENT, at, step.cost).await,
-                };
-                assert_equal(&Grant { decision: asked.unwrap(), ..grant }, &grant, &place);
-                grant.units > 0 && matches!(step.action, Action::Decide)
-            }
-            Action::Take => {
-                let keep = step.keep.min(burst - 1);
-                let most = capacity.min(burst - keep);
-                let least = step.cost.clamp(1, most);
-                let slice = Slice { least, most: least.saturating_mul(3).min(most), keep };
-                let grant = expected(rules, now, *step, slice);
-                assert_equal(&shared.take_at(CLIENT, at, slice).await.unwrap(), &grant, &place);
-                grant.units > 0
-            }
+        match step.action {
+            Action::Decide | Action::Peek | Action::Take => self.ask(now, step, place).await,
+            Action::Several => self.ask_each(now, step.cost, place).await,
             Action::Charge => {
-                shared.charge_at(CLIENT, at, step.cost).await.unwrap();
-                rules.iter_mut().for_each(|one| one.charge(now, step.cost));
-                step.cost > 0
+                self.all.charge_at(CLIENT, at, step.cost).await.unwrap();
+                for one in &mut self.rules {
+                    one.charge(now, step.cost);
+                }
+                true
             }
             Action::Refund => {
-                shared.refund_at(CLIENT, at, step.cost).await.unwrap();
-                rules.iter_mut().for_each(|one| one.policy.refund(&mut one.state, step.cost));
-                step.cost > 0
-            }
-            Action::Several => {
-                let capacity = |one: &One| one.policy.capacity();
-                let costs: Vec<u64> =
-                    rules.iter().zip(0..).map(|(one, place)| (step.cost / (1 + place)).min(capacity(one))).collect();
-                let answers = expected_of_several(rules, now, &costs);
-                let asked: Vec<_> = each.iter().zip(&costs).map(|(one, &cost)| (one, CLIENT, cost)).collect();
-                let told = ReplayLimiter::check_all_at(&asked, at).await.unwrap().expect("one server");
-                for (told, answer) in told.into_iter().zip(&answers) {
-                    let grant = |decision| Grant { units: 0, decision };
-                    assert_equal(&grant(told), &grant(*answer), &place);
+                self.all.refund_at(CLIENT, at, step.cost).await.unwrap();
+                for one in &mut self.rules {
+                    one.policy.refund(&mut one.state, step.cost);
                 }
-                answers.iter().all(Decision::is_allowed)
+                true
             }
+        }
+    }
+
+    async fn ask(&mut self, now: u64, step: Step, place: &str) -> bool {
+        let at = Nanos::from_micros(now);
+        let capacity = self.rules.iter().map(|one| one.policy.capacity()).min().unwrap();
+        let step = Step { cost: step.cost.min(capacity), ..step };
+        let slice = self.slice(capacity, step);
+        let expected = expected(&mut self.rules, now, step, slice);
+        let told = match step.action {
+            Action::Take => self.all.take_at(CLIENT, at, slice).await.unwrap(),
+            Action::Peek => Grant { decision: self.all.peek_at(CLIENT, at, step.cost).await.unwrap(), ..expected },
+            _ => Grant { decision: self.all.check_n_at(CLIENT, at, step.cost).await.unwrap(), ..expected },
         };
-        for (one, (was, _)) in rules.iter_mut().zip(&before) {
+        assert_equal(&told, &expected, place);
+        expected.units > 0 && !matches!(step.action, Action::Peek)
+    }
+
+    /// What a step takes: no more than can ever be there beside what it keeps.
+    fn slice(&self, capacity: u64, step: Step) -> Slice {
+        let buckets = self.rules.iter().filter(|one| one.kept(1) > 0);
+        let burst = buckets.map(|one| one.policy.capacity()).min().unwrap_or(u64::MAX);
+        let keep = step.keep.min(burst - 1);
+        let most = capacity.min(burst - keep);
+        let least = step.cost.clamp(1, most);
+        Slice { least, most: least.saturating_mul(3).min(most), keep }
+    }
+
+    async fn ask_each(&mut self, now: u64, cost: u64, place: &str) -> bool {
+        let its_cost = |(one, place): (&One, u64)| (cost / (1 + place)).min(one.policy.capacity());
+        let costs: Vec<u64> = self.rules.iter().zip(0..).map(its_cost).collect();
+        let expected = expected_of_several(&mut self.rules, now, &costs);
+        let asked: Vec<_> = self.each.iter().zip(&costs).map(|(one, &cost)| (one, CLIENT, cost)).collect();
+        let told = ReplayLimiter::check_all_at(&asked, Nanos::from_micros(now)).await.unwrap().expect("one server");
+        assert_eq!(told.len(), expected.len());
+        for (&told, &expected) in told.iter().zip(&expected) {
+            let grant = |decision| Grant { units: 0, decision };
+            assert_equal(&grant(told), &grant(expected), place);
+        }
+        expected.iter().all(Decision::is_allowed)
+    }
+}
+
+/// A key is there as long as anything is used, and no longer than that and the hour.
+fn assert_lives(one: &mut One, now: u64, changed: bool, is_there: bool, lives: i64, gone_ms: u64, place: &str) {
+    let place = format!("{} of {place}: {lives} ms", one.rule);
+    assert_eq!(is_there, lives >= 0, "{place}");
+    if !is_there {
+        assert_eq!(one.fresh_in(now), 0, "{place}");
+        one.latest = 0;
+    } else if changed {
+        let (fresh, lives) = (one.fresh_in(now).max(1).div_ceil(1000), lives.cast_unsigned());
+        let least = (GRACE_MS + fresh).saturating_sub(gone_ms);
+        assert!((least..=GRACE_MS + fresh + 1).contains(&lives), "{place}, fresh in {fresh} ms");
+    }
+}
+
+async fn compare(sides: &mut Sides, admin: &mut redis::Connection, start: u64, steps: &[Step]) {
+    sides.all.reset(CLIENT).await.unwrap();
+    let mut now = start;
+    for (i, &step) in steps.iter().enumerate() {
+        now = now.saturating_add_signed(step.forward).min(1 << 52);
+        let rules: Vec<String> = sides.rules.iter().map(|one| one.rule.to_string()).collect();
+        let place = format!("{}, step {i} at {now} of {steps:?} from {start}", rules.join("+"));
+        let before: Vec<_> = sides.rules.iter().map(|one| look(admin, &one.key).0).collect();
+        let began = Instant::now();
+        let written = sides.take(now, step, &place).await;
+        for (one, was) in sides.rules.iter_mut().zip(&before) {
             let (is, lives) = look(admin, &one.key);
-            let gone = began.elapsed().as_millis() as u64 + 1;
-            let place = format!("{} of {place}: {lives} ms", one.rule);
-            if !written {
-                assert_eq!(is, *was, "{place}");
-            }
-            assert_eq!(is.is_some(), lives >= 0, "{place}");
-            if is.is_none() {
-                assert_eq!(one.fresh_in(now), 0, "{place}");
-                one.latest = 0;
-            } else if written && is != *was {
-                // A clock that stepped back is told a longer time than what is left by the server's.
-                let fresh = one.fresh_in(now).max(1);
-                let least = (GRACE_MS + fresh.div_ceil(1000)).saturating_sub(gone);
-                assert!(lives as u64 >= least, "{place}, fresh in {fresh} us");
-                assert!(lives as u64 <= GRACE_MS + fresh.div_ceil(1000) + 1, "{place}, fresh in {fresh} us");
-            }
+            let gone_ms = u64::try_from(began.elapsed().as_millis()).unwrap() + 1;
+            let changed = is != *was;
+            assert!(written || !changed, "{} of {place}", one.rule);
+            assert_lives(one, now, changed, is.is_some(), lives, gone_ms, &place);
         }
     }
 }
@@ -272,8 +301,9 @@ fn rule(window: u64, limit: u64, kind: u8) -> String {
     match kind {
         0 => format!("token-bucket:{limit}/{window}us,burst={}", limit + 2),
         1 => format!("token-bucket:{}/{}us,burst={limit}", limit + 1, 2 * window),
-        2 => format!("leaky-bucket:{limit}/{window}us,burst={}", limit + 1),
-        3 => format!("leaky-bucket:{}/{window}us,burst={}", limit + 1, limit + 2),
+        // Their delays are often told apart by nanoseconds only.
+        2 => format!("leaky-bucket:{}/{window}us,burst={}", limit + 1, limit + 2),
+        3 => format!("leaky-bucket:{limit}/{window}us,burst={}", limit + 1),
         4 => format!("fixed-window:{}/{window}us", limit + 1),
         5 => format!("fixed-window:{}/{}us", limit + 4, 3 * window),
         6 => format!("sliding-counter:{}/{window}us", limit + 1),
@@ -330,11 +360,7 @@ fn hold(cases: u32, stories: impl Strategy<Value = Story>) {
 
 fn tell(server: &Server, texts: &[String], start: u64, steps: &[Step]) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let text = texts.join("+");
-    let mut rules: Vec<One> = policy(&text).rules().iter().map(|&rule| One::new(rule)).collect();
-    let each = texts.iter().map(|text| server.replay(text, "mixed")).collect();
-    let shared = Shared { all: server.replay(&text, "mixed"), each };
-    runtime.block_on(compare(&mut rules, &shared, &mut server.admin(), start, steps));
+    runtime.block_on(compare(&mut Sides::new(server, texts), &mut server.admin(), start, steps));
 }
 
 fn starts() -> impl Strategy<Value = u64> {
