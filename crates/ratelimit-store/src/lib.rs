@@ -113,6 +113,8 @@
 pub mod backend;
 mod cell;
 pub mod clock;
+#[cfg(feature = "redis")]
+mod deadline;
 pub mod fallback;
 pub mod keyed;
 #[cfg(feature = "redis")]

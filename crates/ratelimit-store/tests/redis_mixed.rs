@@ -376,7 +376,7 @@ fn kinds() -> impl Strategy<Value = Vec<u8>> {
 #[ignore = "needs redis-server"]
 fn mixed_rules_decide_as_the_core() {
     hold(
-        200,
+        500,
         (kinds(), prop_oneof![1..60_u64, 1..20_000_u64, Just(60_000_000)], 1..12_u64).prop_flat_map(
             |(kinds, window, limit)| {
                 let costs = prop_oneof![5 => Just(1_u64), 1 => Just(0), 3 => 1..=limit, 1 => 1..=3 * limit + 2].boxed();
@@ -423,4 +423,21 @@ fn a_long_log_is_kept_until_it_is_fresh() {
         steps.extend([step(-900_000_000, action), step(900_001_000, action)]);
     }
     tell(&Server::start(&[]), &["sliding-log:300/1h".into()], 1_790_000_000_000_000, &steps);
+}
+
+/// Of a log that is written in part: what has expired when something was charged does not count again when that is given
+/// back and the clock steps back, and what is given back is none of it.
+#[test]
+#[ignore = "needs redis-server"]
+fn what_a_long_log_has_forgotten_stays_forgotten() {
+    let server = Server::start(&[]);
+    let step = |forward, action, cost| Step { forward, action, cost, keep: 0 };
+    for entries in [150, 180, 200] {
+        for back in [1, 60, 95, 99, 100, 101, 300] {
+            let mut steps = vec![step(10, Action::Decide, 1); entries];
+            steps.extend([step(0, Action::Refund, back), step(-600, Action::Decide, 1), step(0, Action::Peek, 300)]);
+            steps.extend([step(0, Action::Charge, 400), step(700, Action::Refund, 300), step(0, Action::Peek, 300)]);
+            tell(&server, &["sliding-log:300/1ms".into()], 1_790_000_000_000_000, &steps);
+        }
+    }
 }

@@ -551,6 +551,28 @@ fn a_bad_key_opens_no_breaker() {
     });
 }
 
+/// What is admitted in one microsecond, also by a clock that has stepped back to before it, is one entry.
+#[test]
+#[ignore = "needs redis-server"]
+fn a_log_has_an_entry_for_each_microsecond() {
+    let server = Server::start(&[]);
+    let mut admin = server.admin();
+    run(async {
+        let limiter = server.replay("sliding-log:500/1h", "rl");
+        // A short log, which is written whole, and a long one.
+        for instants in [1, 2, 100] {
+            for at in 1000..1000 + instants {
+                limiter.check_n_at(b"a", Nanos::from_micros(at), 1).await.unwrap();
+                limiter.check_n_at(b"a", Nanos::from_micros(at), 2).await.unwrap();
+                limiter.charge_at(b"a", Nanos::from_micros(at - 1), 1).await.unwrap();
+            }
+            let length: u64 = redis::cmd("STRLEN").arg("{rl:a}sliding-log:500/1h").query(&mut admin).unwrap();
+            assert_eq!(length, 16 * (instants + 1), "a header and {instants} entries");
+            limiter.reset(b"a").await.unwrap();
+        }
+    });
+}
+
 /// A log that can hold no more units keeps its last entry.
 #[test]
 #[ignore = "needs redis-server"]
