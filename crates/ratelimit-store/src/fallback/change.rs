@@ -15,9 +15,11 @@ pub enum Change<'e> {
     Up,
 }
 
+type Told = dyn Fn(Change<'_>) + Send + Sync;
+
 /// Whom to tell.
 #[derive(Clone, Default)]
-pub(super) struct Listener(Option<Arc<dyn Fn(Change<'_>) + Send + Sync>>);
+pub(super) struct Listener(Option<Arc<Told>>);
 
 impl Listener {
     pub(super) fn new(told: impl Fn(Change<'_>) + Send + Sync + 'static) -> Self {
