@@ -1,10 +1,12 @@
 //! What can be typed after `rlsim serve`.
 
 use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
 use std::time::Duration;
 
 use clap::Args;
 use ratelimit_core::{Policy, Rule};
+use tokio::sync::oneshot;
 
 use super::{Config, Server};
 use crate::error::{Error, Result};
@@ -46,13 +48,32 @@ impl ServeArgs {
             if !address.ip().is_loopback() {
                 eprintln!("others can reach it: clients are told apart by the address of their connection");
             }
-            server.run(stopped()).await;
+            run(server).await;
             eprintln!("stopped");
             Ok(())
         });
         // A run of the simulator that is still on its thread holds nobody up.
         runtime.shutdown_timeout(LONGEST_END);
         served
+    }
+}
+
+/// Runs until it is told to stop, and then until all answers are out, or it is told so again.
+async fn run(server: Server) {
+    let (stop, asked) = oneshot::channel();
+    let mut running = pin!(server.run(async {
+        // Nobody drops the sender before.
+        let _ = asked.await;
+    }));
+    tokio::select! {
+        () = &mut running => return,
+        () = stopped() => {}
+    }
+    eprintln!("open requests are let finish; the next signal ends them");
+    let _ = stop.send(());
+    tokio::select! {
+        () = running => {}
+        () = stopped() => {}
     }
 }
 

@@ -9,3 +9,5 @@ mod playground;
 mod server;
 #[cfg(feature = "redis")]
 mod shared;
+#[cfg(unix)]
+mod stop;
