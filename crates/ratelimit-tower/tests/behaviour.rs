@@ -344,6 +344,47 @@ fn all_or_nothing_under_threads() {
     assert_eq!(field(&refused, "ratelimit"), "\"one\";r=200;t=60, \"two\";r=0;t=60");
 }
 
+/// What many threads give back, take more of, and keep, adds up, under every algorithm.
+#[test]
+fn refunds_and_later_charges_add_up_under_threads() {
+    for policy in ["fixed-window", "sliding-log", "sliding-counter", "token-bucket"] {
+        for policies in [1, 2] {
+            let mut layer = RateLimitLayer::builder().refund_when(|status| status.is_success());
+            for name in &["one", "two"][..policies] {
+                layer = layer.limit(Limit::parse(*name, &format!("{policy}:5000/1h")).unwrap().key(Shared));
+            }
+            let layer = layer.clock(ManualClock::new(Nanos::from_secs(86_400))).build().unwrap();
+            // Of four: one is given back, one is kept, one costs 3, and one nothing.
+            let work = |request: Request<NoBody>| {
+                let mut response = pong();
+                match *request.extensions().get::<usize>().expect("a number") % 4 {
+                    0 => {}
+                    1 => *response.status_mut() = StatusCode::UNAUTHORIZED,
+                    2 => drop(response.extensions_mut().insert(ActualCost::of("one", 3).and("two", 3))),
+                    _ => drop(response.extensions_mut().insert(ActualCost::of("one", 0).and("two", 0))),
+                }
+                response
+            };
+            std::thread::scope(|scope| {
+                for _ in 0..8 {
+                    scope.spawn(|| {
+                        for number in 0..100 {
+                            let mut request = request();
+                            request.extensions_mut().insert::<usize>(number);
+                            block_on(ask_inner(&layer, request, work));
+                        }
+                    });
+                }
+            });
+            let mut last = request();
+            last.extensions_mut().insert(1usize);
+            let answer = block_on(ask_inner(&layer, last, work));
+            // 200 were kept, and 200 cost 3.
+            assert_eq!(field(&answer, "ratelimit-remaining"), (5_000 - 200 - 600 - 1).to_string(), "{policy}");
+        }
+    }
+}
+
 fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(future)
 }
