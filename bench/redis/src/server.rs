@@ -1,6 +1,6 @@
 //! A Redis of the benchmark's own, and `redis-benchmark` against it.
 
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -34,12 +34,20 @@ impl Server {
     fn came_up(&mut self) -> bool {
         let deadline = Instant::now() + Duration::from_secs(10);
         while Instant::now() < deadline && self.child.try_wait().unwrap().is_none() {
-            if TcpStream::connect(("127.0.0.1", self.port)).is_ok() {
+            if self.is_ours() {
                 return true;
             }
             std::thread::sleep(Duration::from_millis(5));
         }
         false
+    }
+
+    /// Whether the server that answers on the port is this one: until ours has found the port taken, another may answer.
+    fn is_ours(&self) -> bool {
+        let connection = redis::Client::open(self.url()).unwrap().get_connection();
+        let info = connection.and_then(|mut admin| redis::cmd("INFO").arg("server").query::<String>(&mut admin));
+        let ours = format!("process_id:{}", self.child.id());
+        info.is_ok_and(|info| info.lines().any(|line| line == ours))
     }
 
     pub fn url(&self) -> String {

@@ -15,14 +15,14 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::{Request, Response};
 use axum_governor::extractor::PeerIp;
 use axum_governor::{GovernorConfigBuilder as AxumConfig, GovernorLayer as AxumGovernor, Quota as AxumQuota, nz};
-use ratelimit_store::{Clock, FastClock, SystemClock};
+use ratelimit_store::{Clock, CoarseClock, FastClock, SystemClock};
 use ratelimit_tower::headers::{Dialect, Reset};
 use ratelimit_tower::{Limit, RateLimitLayer};
 use tower::{Layer, Service, service_fn};
@@ -78,6 +78,10 @@ fn ours_on(clock: impl Clock + 'static, dialects: &[Dialect]) -> Call {
         .expect("a layer");
     let mut service = layer.layer(bare());
     Box::new(move |peer| status(service.call(request(peer))))
+}
+
+fn coarse() -> CoarseClock {
+    CoarseClock::new(Duration::from_millis(1)).expect("a thread for the clock")
 }
 
 fn tower_governor() -> Call {
@@ -160,6 +164,9 @@ fn contenders() -> Vec<(&'static str, Call)> {
         ("fast clock, draft -11 (2 fields)", ours_on(FastClock::new(), &[Dialect::Draft11])),
         ("fast clock, X-RateLimit (3 fields)", ours_on(FastClock::new(), &[Dialect::XRateLimit(Reset::Delta)])),
         ("fast clock, no fields", ours_on(FastClock::new(), &[])),
+        ("coarse clock, draft -11 (2 fields)", ours_on(coarse(), &[Dialect::Draft11])),
+        ("coarse clock, X-RateLimit (3 fields)", ours_on(coarse(), &[Dialect::XRateLimit(Reset::Delta)])),
+        ("coarse clock, no fields", ours_on(coarse(), &[])),
     ]
 }
 

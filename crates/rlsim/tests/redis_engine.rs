@@ -1,53 +1,14 @@
 //! Redis as the engine: the same table, CSV and policies as the local engine, but for `state_bytes`.
 #![cfg(feature = "redis")]
 
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output};
 
-/// A `redis-server` on a free loopback port; dropped, it is killed.
-struct Server {
-    child: Child,
-    port: u16,
-}
+use redis_server::Server;
 
-impl Server {
-    fn start(dir: &Path) -> Server {
-        for _ in 0..20 {
-            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-            let child = Command::new("redis-server")
-                .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir"])
-                .arg(dir)
-                .stdout(Stdio::null())
-                .spawn()
-                .expect("redis-server is installed");
-            let mut server = Server { child, port };
-            if server.came_up() {
-                return server;
-            }
-        }
-        panic!("no redis-server came up on a free port");
-    }
-
-    fn came_up(&mut self) -> bool {
-        let deadline = Instant::now() + Duration::from_secs(20);
-        while Instant::now() < deadline && self.child.try_wait().unwrap().is_none() {
-            if TcpStream::connect(("127.0.0.1", self.port)).is_ok() {
-                return true;
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        false
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
+#[path = "../../ratelimit-tower/tests/common/redis_server.rs"]
+mod redis_server;
 
 fn compare(trace: &Path, more: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_rlsim"))
@@ -87,8 +48,8 @@ fn rows(report: &str) -> Vec<Vec<String>> {
 #[ignore = "needs redis-server"]
 fn the_same_report_as_the_local_engine() {
     let dir = tempfile::tempdir().unwrap();
-    let server = Server::start(dir.path());
-    let url = format!("redis://127.0.0.1:{}", server.port);
+    let server = Server::start();
+    let url = server.url();
     let trace = dir.path().join("trace.csv");
     // Microseconds, three clients, costs, and steps back.
     let mut text = String::from("timestamp_us,client,cost\n");

@@ -117,6 +117,18 @@ fn the_same_bytes_for_any_number_of_threads() {
 }
 
 #[test]
+fn the_chart_has_a_plot_for_each_window() {
+    let mut grid = grid("10..30 step 10");
+    for windows in [vec![10], vec![60, 10], vec![1, 2, 5, 10, 60, 600]] {
+        grid.windows_ns = windows.iter().map(|seconds| seconds * 1_000_000_000).collect();
+        let sweep = sweep(&busy(), &grid, NonZeroUsize::MIN, Vec::new()).unwrap();
+        let chart = rlsim::chart::sweep(&sweep).unwrap();
+        let plots = chart.matches(">the trade-off at ").count();
+        assert_eq!(plots, windows.len(), "{chart}");
+    }
+}
+
+#[test]
 fn every_cell_of_the_grid_is_there_in_order() {
     let sweep = sweep(&busy(), &grid("10..30 step 10, 1p, 2x"), NonZeroUsize::MIN, Vec::new()).unwrap();
     // Three algorithms without and two with two bursts, two windows, five limits.

@@ -14,6 +14,7 @@
 mod answer;
 mod breaker;
 mod builder;
+mod change;
 mod counts;
 mod several;
 mod share;
@@ -30,11 +31,13 @@ use ratelimit_core::{Algorithm, Decision, Nanos, Policy};
 
 pub use answer::{Answer, Source};
 pub use builder::{Builder, WhenDown};
+pub use change::Change;
 pub use counts::Counts;
 pub use share::share;
 
 use crate::{Backend, Clock, DecideAll, KeyedLimiter, SystemClock};
-use breaker::{Breaker, Entry};
+use breaker::{Breaker, Entry, Opened, Pass};
+use change::Health;
 use counts::Counters;
 
 /// A shared limiter that always answers: from the shared store while that works, and as was chosen while it does not.
@@ -76,6 +79,7 @@ struct Inner<B, C> {
     /// Until when a refund that does not say who admitted might be of an admission that the shared limiter has not charged.
     strange_until: AtomicU64,
     counters: Counters,
+    health: Health,
     clock: C,
 }
 
@@ -188,20 +192,12 @@ impl<B: Backend, C: Clock> Fallback<B, C> {
         };
         let error = match call().await {
             Ok(answer) => {
-                pass.succeeded();
+                inner.answers(pass);
                 return Ok(answer);
             }
             Err(error) => error,
         };
-        inner.counters.failed();
-        if !B::is_down(&error) {
-            return Err(pass.told_nothing());
-        }
-        let (wait, opened) = pass.failed(inner.clock.now());
-        if opened {
-            inner.counters.opened();
-        }
-        Err(wait)
+        Err(inner.fails(pass, &error))
     }
 }
 
@@ -209,6 +205,31 @@ impl<B: Backend, C> Inner<B, C> {
     /// That of the part which serves the client.
     fn breaker(&self, key: &[u8]) -> &Breaker {
         &self.breakers[usize::from(self.shared.part(key)) % PARTS]
+    }
+
+    /// The shared limiter has answered a call.
+    fn answers(&self, pass: Pass<'_>) {
+        if pass.succeeded() {
+            self.health.part_up();
+        }
+    }
+}
+
+impl<B: Backend, C: Clock> Inner<B, C> {
+    /// A call has failed: how long until it is worth another.
+    fn fails(&self, pass: Pass<'_>, error: &B::Error) -> Nanos {
+        self.counters.failed();
+        if !B::is_down(error) {
+            return pass.told_nothing();
+        }
+        let (wait, opened) = pass.failed(self.clock.now());
+        if let Some(opened) = opened {
+            self.counters.opened();
+            if opened == Opened::First {
+                self.health.part_down(error);
+            }
+        }
+        wait
     }
 }
 

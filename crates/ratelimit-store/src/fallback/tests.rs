@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 
@@ -124,6 +125,12 @@ struct Scene {
 
 /// 100 an hour over 10 servers, and a breaker that opens at the third failure.
 fn scene(when_down: WhenDown) -> Scene {
+    scene_with(when_down, |builder| builder)
+}
+
+type OfFlaky = Builder<Arc<Flaky>, ManualClock>;
+
+fn scene_with(when_down: WhenDown, more: impl FnOnce(OfFlaky) -> OfFlaky) -> Scene {
     let policy: Policy = "token-bucket:100/1h".parse().unwrap();
     let clock = ManualClock::new(Nanos::from_secs(1_790_000_000));
     let inner = KeyedLimiter::builder(policy).clock(clock.clone()).build();
@@ -133,14 +140,13 @@ fn scene(when_down: WhenDown) -> Scene {
         down_part: AtomicU8::new(u8::MAX),
         calls: AtomicU64::new(0),
     });
-    let limiter = Fallback::builder(Arc::clone(&shared), policy)
+    let builder = Fallback::builder(Arc::clone(&shared), policy)
         .servers(10)
         .when_down(when_down)
         .failures(3)
         .pauses(Nanos::from_millis(100), Nanos::from_secs(1))
-        .clock(clock.clone())
-        .build();
-    Scene { clock, shared, limiter }
+        .clock(clock.clone());
+    Scene { clock, shared, limiter: more(builder).build() }
 }
 
 impl Scene {
@@ -385,4 +391,60 @@ fn a_breaker_that_several_limits_share_lets_their_probe_through() {
     assert!(ask([b"a", b"b"]) && ask([b"a", b"b"]));
     assert!(!ask([b"a", b"bad"]), "an error of one call opens nothing");
     assert!(ask([b"a", b"b"]));
+}
+
+#[test]
+fn who_asked_is_told_when_it_goes_and_when_it_is_back() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let Scene { clock, shared, limiter } = {
+        let told = Arc::clone(&told);
+        scene_with(WhenDown::Local, move |builder| {
+            builder.on_change(move |change| {
+                told.lock().unwrap().push(match change {
+                    Change::Down(error) => error.to_string(),
+                    Change::Up => "up".to_owned(),
+                });
+            })
+        })
+    };
+    let check = |key: &str| now(limiter.check_n(key.as_bytes(), 1)).source;
+    let told = || std::mem::take(&mut *told.lock().unwrap());
+    let later = |seconds| clock.set(clock.now().saturating_add(Nanos::from_secs(seconds)));
+
+    assert_eq!(check("1a"), Source::Shared);
+    shared.down.store(true, Ordering::Relaxed);
+    for _ in 0..2 {
+        check("1a");
+    }
+    assert!(told().is_empty(), "the breaker is closed");
+    check("1a");
+    assert_eq!(told(), ["down"]);
+    // Another part, and probes that fail, are no news.
+    for _ in 0..5 {
+        check("2a");
+        later(2);
+        check("1a");
+    }
+    assert!(told().is_empty());
+
+    shared.down.store(false, Ordering::Relaxed);
+    later(2);
+    assert_eq!(check("1a"), Source::Shared);
+    assert!(told().is_empty(), "a part of it is still away");
+    assert_eq!(check("2a"), Source::Shared);
+    assert_eq!(told(), ["up"]);
+    for _ in 0..3 {
+        now(limiter.check_n(b"bad", 1));
+    }
+    assert!(told().is_empty(), "an error of the call's own");
+    shared.down.store(true, Ordering::Relaxed);
+    let all = [(&limiter, &b"1a"[..], 1), (&limiter, b"2a", 1)];
+    for _ in 0..3 {
+        now(Fallback::check_all(&all).unwrap()).unwrap();
+    }
+    assert_eq!(told(), ["down"], "once for several limits");
+    shared.down.store(false, Ordering::Relaxed);
+    later(2);
+    now(Fallback::check_all(&all).unwrap()).unwrap();
+    assert_eq!(told(), ["up"]);
 }

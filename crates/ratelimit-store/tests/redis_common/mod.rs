@@ -129,12 +129,13 @@ fn answers(port: u16, child: &mut Child) -> bool {
         if child.try_wait().expect("the server is ours").is_some() {
             return false;
         }
-        let pong = client
+        let info = client
             .get_connection_with_timeout(Duration::from_secs(1))
-            .and_then(|mut connection| redis::cmd("PING").query::<String>(&mut connection));
-        // Another server could sit on the port: ours is the one whose process is still there.
-        if pong.is_ok() {
-            return child.try_wait().expect("the server is ours").is_none();
+            .and_then(|mut connection| redis::cmd("INFO").arg("server").query::<String>(&mut connection));
+        // Until ours has found the port taken, another server may answer on it.
+        let ours = format!("process_id:{}", child.id());
+        if info.is_ok_and(|info| info.lines().any(|line| line == ours)) {
+            return true;
         }
         std::thread::sleep(Duration::from_millis(5));
     }

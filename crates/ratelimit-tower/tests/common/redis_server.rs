@@ -1,6 +1,7 @@
 //! A Redis server of the test's own: on a free loopback port, without persistence.
 #![allow(dead_code, reason = "each test that includes it uses a part")]
 
+use std::io::{self, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -43,12 +44,22 @@ impl Server {
     fn came_up(&mut self) -> bool {
         let deadline = Instant::now() + Duration::from_secs(20);
         while Instant::now() < deadline && self.child.try_wait().unwrap().is_none() {
-            if TcpStream::connect(("127.0.0.1", self.port)).is_ok() {
+            if self.is_ours().unwrap_or(false) {
                 return true;
             }
             std::thread::sleep(Duration::from_millis(5));
         }
         false
+    }
+
+    /// Whether the server that answers on the port is this one: until ours has found the port taken, another may answer.
+    fn is_ours(&self) -> io::Result<bool> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
+        stream.set_read_timeout(Some(Duration::from_secs(1)))?;
+        stream.write_all(b"INFO server\r\nQUIT\r\n")?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok(answer.lines().any(|line| line.strip_prefix("process_id:") == Some(&self.child.id().to_string())))
     }
 }
 

@@ -1,6 +1,8 @@
 //! A sweep: a heat map of refusals (a row a policy without its limit, a column a limit), and below it the trade-off between
-//! refusals and the most that gets through, with the knees named.
+//! refusals and the most that gets through, with the knees named. Peaks in windows of different lengths cannot be compared,
+//! so each window has a plot of its own.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::canvas::{Anchor, Canvas, Type};
@@ -12,11 +14,14 @@ use super::text::{Size, shorten, width};
 use crate::error::Result;
 use crate::inspect::percent;
 use crate::report::{count, duration, short_count};
-use crate::sweep::{Point, Sweep, knees};
+use crate::sweep::{Curve, Measured, Point, Sweep, knees};
 
 const RIGHT: i32 = 9360;
 const ROW: i32 = 230;
-const PLOT: i32 = 3200;
+/// The height of the only plot, and of each of several.
+const PLOTS: [i32; 2] = [3200, 2300];
+/// Between two plots: a caption below, a heading above.
+const BETWEEN: i32 = 1010;
 /// The narrowest column that shows its number.
 const ROOM_FOR_NUMBER: i32 = 420;
 
@@ -37,18 +42,23 @@ pub fn sweep(sweep: &Sweep) -> Result<String> {
     let header = Header::new(&title, legend(sweep));
     let map_top = header.height() + 420;
     let map_bottom = map_top + ROW * i32::try_from(rows.len()).unwrap_or(1);
+    let windows = windows(sweep);
     let plot_top = map_bottom + 950;
-    let height = plot_top + PLOT + 560;
+    let plot = PLOTS[usize::from(windows.len() > 1)];
+    let stacked = i32::try_from(windows.len()).unwrap_or(1).max(1);
+    let height = plot_top + stacked * (plot + BETWEEN) - BETWEEN + 560;
     let mut drawn = String::new();
     let mut canvas = Canvas::new(&mut drawn, WIDTH.unsigned_abs(), height.unsigned_abs());
     canvas.fill((0, 0), (WIDTH, height), Ink::Paper)?;
     header.draw(&mut canvas)?;
-    let several_windows = sweep.points.iter().any(|point| point.window_ns != sweep.points[0].window_ns);
+    let several_windows = windows.len() > 1;
     canvas.text("share of requests refused", (MARGIN, map_top - 170), Anchor::Start, Type::HEADING)?;
     heat_map(&mut canvas, &rows, columns.len(), map_top)?;
     let label = |point: &Point| if several_windows { point.limit_as.clone() } else { short_count(point.limit) };
     column_labels(&mut canvas, &rows, &columns.iter().map(|point| label(point)).collect::<Vec<_>>(), map_bottom)?;
-    trade_off(&mut canvas, sweep, plot_top)?;
+    for (window, top) in windows.iter().zip((plot_top..).step_by((plot + BETWEEN).unsigned_abs() as usize)) {
+        trade_off(&mut canvas, sweep, *window, (top, plot))?;
+    }
     canvas.finish()?;
     let size = (WIDTH.unsigned_abs(), height.unsigned_abs());
     Ok(svg::finish(&drawn, "sweep", size, &title, &description(sweep)))
@@ -88,8 +98,14 @@ fn legend(sweep: &Sweep) -> Vec<super::page::Entry> {
     entries
 }
 
+/// The windows that were tried, the shortest first.
+fn windows(sweep: &Sweep) -> Vec<u64> {
+    let windows: BTreeSet<u64> = sweep.points.iter().map(|point| point.window_ns).collect();
+    windows.into_iter().collect()
+}
+
 fn rows(sweep: &Sweep) -> Vec<Row<'_>> {
-    let several_windows = sweep.points.iter().any(|point| point.window_ns != sweep.points[0].window_ns);
+    let several_windows = windows(sweep).len() > 1;
     let same =
         |a: &Point, b: &Point| (a.algorithm, a.window_ns, &a.burst_as) == (b.algorithm, b.window_ns, &b.burst_as);
     let row = |points: &'_ [Point]| -> String {
@@ -173,32 +189,39 @@ fn column_labels(canvas: &mut Canvas<'_>, rows: &[Row<'_>], labels: &[String], b
     canvas.text(caption, (i32::midpoint(left, RIGHT), bottom + 360), Anchor::Middle, Type::QUIET)
 }
 
-/// Refusals over peaks: a line an algorithm and window through its best points, and its knee by name.
-fn trade_off(canvas: &mut Canvas<'_>, sweep: &Sweep, top: i32) -> Result<()> {
+/// Refusals over peaks of one window: a line an algorithm through its best points, and its knee by name.
+fn trade_off(canvas: &mut Canvas<'_>, sweep: &Sweep, window: u64, (top, plot): (i32, i32)) -> Result<()> {
     let left = 880;
-    let most = |number: fn(&Point) -> u64| sweep.points.iter().map(number).max().unwrap_or(1).max(1);
-    let x = Scale::new((0, most(|point| point.measured.peak)), (left, RIGHT - 100));
-    let y = Scale::new((0, most(|point| point.measured.refused())), (top + PLOT, top));
-    canvas.text("the trade-off: requests refused", (MARGIN, top - 170), Anchor::Start, Type::HEADING)?;
-    for tick in round_ticks(most(|point| point.measured.refused()), 5) {
+    let points = || sweep.points.iter().filter(|point| point.window_ns == window).map(|point| &point.measured);
+    let most = |number: fn(&Measured) -> u64| points().map(number).max().unwrap_or(1).max(1);
+    let (widest, highest) = (most(|point| point.peak), most(Measured::refused));
+    let x = Scale::new((0, widest), (left, RIGHT - 100));
+    let y = Scale::new((0, highest), (top + plot, top));
+    let window_as = duration(window);
+    canvas.text(
+        &format!("the trade-off at {window_as}: requests refused"),
+        (MARGIN, top - 170),
+        Anchor::Start,
+        Type::HEADING,
+    )?;
+    for tick in round_ticks(highest, 5) {
         canvas.line(vec![(left, y.at(tick)), (RIGHT, y.at(tick))], 5, Ink::Faint)?;
         canvas.text(&short_count(tick), (left - 90, y.at(tick) + 45), Anchor::End, Type::QUIET)?;
     }
-    for tick in round_ticks(most(|point| point.measured.peak), 8) {
-        canvas.line(vec![(x.at(tick), top + PLOT), (x.at(tick), top + PLOT + 50)], 8, Ink::Grey)?;
-        canvas.text(&short_count(tick), (x.at(tick), top + PLOT + 190), Anchor::Middle, Type::QUIET)?;
+    for tick in round_ticks(widest, 8) {
+        canvas.line(vec![(x.at(tick), top + plot), (x.at(tick), top + plot + 50)], 8, Ink::Grey)?;
+        canvas.text(&short_count(tick), (x.at(tick), top + plot + 190), Anchor::Middle, Type::QUIET)?;
     }
-    let caption = if sweep.by == "client" {
-        "most units one client gets through in any window (peak)"
-    } else {
-        "most units let through in any window (peak)"
-    };
-    canvas.text(caption, (i32::midpoint(left, RIGHT), top + PLOT + 400), Anchor::Middle, Type::QUIET)?;
+    let whose = if sweep.by == "client" { "one client gets through" } else { "let through" };
+    let caption = format!("most units {whose} in any {window_as} (peak)");
+    canvas.text(&caption, (i32::midpoint(left, RIGHT), top + plot + 400), Anchor::Middle, Type::QUIET)?;
     let place = |index: &usize| {
         let point = &sweep.points[*index].measured;
         (x.at(point.peak), y.at(point.refused()))
     };
-    for curve in &sweep.curves {
+    let is_meant = |curve: &&Curve| curve.points.first().is_some_and(|first| sweep.points[*first].window_ns == window);
+    let curves = || sweep.curves.iter().filter(is_meant);
+    for curve in curves() {
         let line: Vec<(i32, i32)> = curve.points.iter().map(place).collect();
         for (px, py) in &line {
             canvas.fill((px - 22, py - 22), (px + 22, py + 22), ink(curve.algorithm))?;
@@ -207,7 +230,7 @@ fn trade_off(canvas: &mut Canvas<'_>, sweep: &Sweep, top: i32) -> Result<()> {
     }
     let mut taken: Vec<(i32, i32, i32, i32)> = Vec::new();
     let mut named: Vec<((i32, i32), &str, usize)> = Vec::new();
-    for knee in sweep.curves.iter().filter_map(|curve| curve.knee) {
+    for knee in curves().filter_map(|curve| curve.knee) {
         let (px, py) = place(&knee);
         let (from, to) = ((px - 50, py - 50), (px + 50, py + 50));
         canvas.line(vec![from, (to.0, from.1), to, (from.0, to.1), from], 14, Ink::Black)?;
