@@ -113,6 +113,8 @@
 pub mod backend;
 mod cell;
 pub mod clock;
+#[cfg(feature = "redis")]
+mod deadline;
 pub mod fallback;
 pub mod keyed;
 #[cfg(feature = "redis")]
@@ -127,7 +129,7 @@ pub use backend::{Backend, DecideAll};
 #[cfg(feature = "fast-clock")]
 pub use clock::FastClock;
 pub use clock::{Clock, CoarseClock, ManualClock, SystemClock};
-pub use fallback::{Answer, Fallback, Source, WhenDown};
+pub use fallback::{Answer, Change, Fallback, Source, WhenDown};
 pub use keyed::{Builder, Exact, Fingerprint, KeyForm, KeyedLimiter, Stats};
 #[cfg(feature = "serde")]
 pub use keyed::{RestoreError, Snapshot};

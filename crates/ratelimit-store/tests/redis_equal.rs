@@ -225,7 +225,6 @@ fn several_rules() {
     );
 }
 
-/// Hundreds of entries, which are read and written in part: begun, worked off, cut, given back, and begun again.
 /// Several limits in one step, beside the core's: looked at one by one, and charged if all allow.
 async fn compare_several(policies: &[Policy], shared: &[ReplayLimiter], start: u64, steps: &[(Step, Vec<u64>)]) {
     let clients = [b"alice", b"bobby"];
@@ -289,6 +288,7 @@ fn several_limits_in_one_step() {
     }
 }
 
+/// Hundreds of entries, which are read and written in part: begun, worked off, cut, given back, and begun again.
 #[test]
 #[ignore = "needs redis-server"]
 fn a_long_log() {

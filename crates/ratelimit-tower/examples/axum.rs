@@ -31,7 +31,7 @@ pub(crate) fn app() -> Result<Router, Box<dyn Error>> {
     // 5 at once and 1 per second for each client on each route. A search counts as 3.
     let burst = Limit::parse("burst", "token-bucket:1/1s,burst=5")?
         .key(All::of(client).and(MatchedRoute::new()))
-        .cost_by(|head| if head.uri.path() == "/search" { 3 } else { 1 });
+        .cost_by(|head| if head.route() == Some("/search") { 3 } else { 1 });
     // Anybody can invent API keys: this is what ends it.
     let address = Limit::parse("address", "token-bucket:100/1m")?.key(address);
 

@@ -10,8 +10,8 @@ use std::net::SocketAddr;
 use axum::Router;
 use axum::routing::get;
 use ratelimit_core::Policy;
-use ratelimit_store::Fallback;
 use ratelimit_store::redis::SharedLimiter;
+use ratelimit_store::{Change, Fallback};
 use ratelimit_tower::{Limit, RateLimitLayer};
 
 #[tokio::main(flavor = "current_thread")]
@@ -28,7 +28,13 @@ pub(crate) fn app(url: &str) -> Result<Router, Box<dyn Error>> {
     let policy: Policy = "token-bucket:100/1m,burst=20".parse()?;
     let shared = SharedLimiter::builder(policy).prefix("api").connect(url)?;
     // While Redis is away, each of three servers allows a third.
-    let shared = Fallback::builder(shared, policy).servers(3).build();
+    let shared = Fallback::builder(shared, policy)
+        .servers(3)
+        .on_change(|change| match change {
+            Change::Down(error) => eprintln!("Redis does not answer, this server decides alone: {error}"),
+            Change::Up => eprintln!("Redis decides again"),
+        })
+        .build();
     let layer = RateLimitLayer::builder().limit(Limit::new("burst", policy).on(shared)).build()?;
     Ok(Router::new().route("/", get(|| async { "hello\n" })).layer(layer))
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, HeaderValue};
 use http::{Request, Response};
 use pin_project_lite::pin_project;
 use ratelimit_core::Nanos;
@@ -233,11 +234,12 @@ fn finish<R>(engine: &Engine, about: About, mut response: Response<R>) -> Respon
     response.map(ResponseBody::service)
 }
 
-/// A response to HEAD has no body, and keeps everything else.
+/// A response to HEAD has no body, and keeps everything else, the length of the body that it would have had too.
 fn refused<R>(engine: &Engine, about: About, mut response: Response<Bytes>) -> Response<ResponseBody<R>> {
     engine.expose(about.has_origin, response.headers_mut());
     if about.is_head {
-        drop(mem::take(response.body_mut()));
+        let length = mem::take(response.body_mut()).len();
+        response.headers_mut().entry(CONTENT_LENGTH).or_insert_with(|| HeaderValue::from(length));
     }
     response.map(ResponseBody::refusal)
 }

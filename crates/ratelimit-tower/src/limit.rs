@@ -27,7 +27,7 @@ pub(crate) enum Cost {
 /// let api_key = ApiKey::header(http::HeaderName::from_static("x-api-key"));
 /// let burst = Limit::parse("burst", "token-bucket:100/1m,burst=20")?
 ///     .key(FirstOf::of(api_key).or(ClientIp::peer()))
-///     .cost_by(|head| if head.uri.path().starts_with("/search") { 10 } else { 1 });
+///     .cost_by(|head| if head.route() == Some("/search") { 10 } else { 1 });
 /// # Ok::<(), ratelimit_core::PolicyError>(())
 /// ```
 #[derive(Clone)]

@@ -62,7 +62,7 @@ async fn ask_inner(
     ServiceBuilder::new().layer(layer).service(service).oneshot(request).await.expect("infallible")
 }
 
-fn field<'a>(answer: &'a Answer, name: &str) -> &'a str {
+fn field<'a, B>(answer: &'a Response<B>, name: &str) -> &'a str {
     answer.headers().get(name).map_or("", |value| value.to_str().expect("ASCII"))
 }
 
@@ -342,6 +342,47 @@ fn all_or_nothing_under_threads() {
     assert_eq!(passed.into_inner(), 300);
     let refused = block_on(ask(&layer, request()));
     assert_eq!(field(&refused, "ratelimit"), "\"one\";r=200;t=60, \"two\";r=0;t=60");
+}
+
+/// What many threads give back, take more of, and keep, adds up, under every algorithm.
+#[test]
+fn refunds_and_later_charges_add_up_under_threads() {
+    for policy in ["fixed-window", "sliding-log", "sliding-counter", "token-bucket"] {
+        for policies in [1, 2] {
+            let mut layer = RateLimitLayer::builder().refund_when(|status| status.is_success());
+            for name in &["one", "two"][..policies] {
+                layer = layer.limit(Limit::parse(*name, &format!("{policy}:5000/1h")).unwrap().key(Shared));
+            }
+            let layer = layer.clock(ManualClock::new(Nanos::from_secs(86_400))).build().unwrap();
+            // Of four: one is given back, one is kept, one costs 3, and one nothing.
+            let work = |request: Request<NoBody>| {
+                let mut response = pong();
+                match *request.extensions().get::<usize>().expect("a number") % 4 {
+                    0 => {}
+                    1 => *response.status_mut() = StatusCode::UNAUTHORIZED,
+                    2 => drop(response.extensions_mut().insert(ActualCost::of("one", 3).and("two", 3))),
+                    _ => drop(response.extensions_mut().insert(ActualCost::of("one", 0).and("two", 0))),
+                }
+                response
+            };
+            std::thread::scope(|scope| {
+                for _ in 0..8 {
+                    scope.spawn(|| {
+                        for number in 0..100 {
+                            let mut request = request();
+                            request.extensions_mut().insert::<usize>(number);
+                            block_on(ask_inner(&layer, request, work));
+                        }
+                    });
+                }
+            });
+            let mut last = request();
+            last.extensions_mut().insert(1usize);
+            let answer = block_on(ask_inner(&layer, last, work));
+            // 200 were kept, and 200 cost 3.
+            assert_eq!(field(&answer, "ratelimit-remaining"), (5_000 - 200 - 600 - 1).to_string(), "{policy}");
+        }
+    }
 }
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -801,6 +842,18 @@ async fn retry_after_goes_with_the_statuses_that_mean_it() {
     }
 }
 
+/// Limit, remaining and reset, in the dialects that describe one policy.
+fn single_values<B>(answer: &Response<B>) -> [&str; 3] {
+    ["limit", "remaining", "reset"].map(|name| {
+        let mut alone = ["", "x-"].into_iter().map(|prefix| field(answer, &format!("{prefix}ratelimit-{name}")));
+        let of_dictionary = || {
+            let members = field(answer, "ratelimit").split(", ");
+            members.into_iter().find_map(|member| member.strip_prefix(name)?.strip_prefix('=')).unwrap_or_default()
+        };
+        alone.find(|value| !value.is_empty()).unwrap_or_else(of_dictionary)
+    })
+}
+
 /// The single values describe the policy that refused, whichever layer has it and whatever the other has left.
 #[tokio::test]
 async fn of_nested_layers_the_one_that_refused_is_described() {
@@ -808,7 +861,7 @@ async fn of_nested_layers_the_one_that_refused_is_described() {
         let layer = RateLimitLayer::builder().limit(limit(policy).cost(cost)).dialects([dialect]);
         layer.clock(ManualClock::new(Nanos::from_secs(86_400))).build().unwrap()
     };
-    for (dialect, prefix) in [(Dialect::Triple, ""), (Dialect::XRateLimit(Reset::Delta), "x-")] {
+    for dialect in [Dialect::Triple, Dialect::Draft06, Dialect::Draft07, Dialect::XRateLimit(Reset::Delta)] {
         // Refused by the inner one with 2 left, while the outer has 1 left after it has allowed; and the other way.
         for (outer, inner, limit) in [(("3/1m", 1), ("5/1h", 3), "5"), (("5/1h", 3), ("3/1m", 1), "5")] {
             let of = |(policy, cost): (&str, u64)| of(&format!("fixed-window:{policy}"), cost, dialect);
@@ -817,9 +870,29 @@ async fn of_nested_layers_the_one_that_refused_is_described() {
             assert_eq!(service.clone().oneshot(request()).await.unwrap().status(), 200);
             let refused = service.oneshot(request()).await.unwrap();
             assert_eq!(refused.status(), 429);
-            let value = |name: &str| refused.headers()[format!("{prefix}ratelimit-{name}")].to_str().unwrap();
-            assert_eq!((value("limit"), value("remaining"), value("reset")), (limit, "2", "3600"), "{outer:?}");
+            assert_eq!(single_values(&refused), [limit, "2", "3600"], "{dialect:?} {outer:?}");
         }
+    }
+}
+
+/// Whoever asks for the head alone is told what the whole answer would be like, the length of its body too.
+#[tokio::test]
+async fn the_head_of_a_refusal_is_that_of_the_whole() {
+    let never = || burst("fixed-window:1/1m");
+    let unidentified = || RateLimitLayer::builder().limit(limit("fixed-window:1/1m").key(ApiKey::bearer()));
+    let short = || never().respond(|_| Response::new(Bytes::from_static(b"no")));
+    let empty = || never().respond(|_| Response::new(Bytes::new()));
+    for build in [&never as &dyn Fn() -> Builder, &unidentified, &short, &empty] {
+        let layer = build().build().unwrap();
+        ask(&layer, request()).await;
+        let whole = ask(&layer, request()).await;
+        let mut head = request();
+        *head.method_mut() = http::Method::HEAD;
+        let mut head = ask(&layer, head).await;
+        let length = head.headers_mut().remove("content-length").expect("a length");
+        assert_eq!((head.status(), head.headers()), (whole.status(), whole.headers()));
+        assert_eq!(body(head).await, "");
+        assert_eq!(length.to_str().unwrap(), body(whole).await.len().to_string());
     }
 }
 
@@ -864,6 +937,9 @@ fn mistakes_are_found_when_the_layer_is_built() {
     assert_eq!(build(burst("leaky-bucket:1/1s")), Some(BuildError::NoTimer));
     let both = burst("fixed-window:1/1s").dialects([Dialect::Draft11, Dialect::Draft12]);
     assert!(matches!(build(both), Some(BuildError::SameField(_))));
+    // Fifteen digits, and no more.
+    assert_eq!(build(burst("fixed-window:999999999999999/1s")), None);
+    assert_eq!(build(burst("fixed-window:1000000000000000/1s")), Some(BuildError::TooLarge("burst".into())));
     let rule: ratelimit_core::Policy = "fixed-window:1/1s".parse().unwrap();
     let shared = limit("fixed-window:1/1s").on(KeyedLimiter::new(rule)).key(ApiKey::bearer());
     assert_eq!(build(RateLimitLayer::builder().limit(shared)), Some(BuildError::NoSecret));

@@ -210,3 +210,59 @@ async fn no_answer_shuts_a_server_out_for_ever() {
         }
     }
 }
+
+/// A server that refuses for no time at all, for ever: it is asked once a second, and no longer than the deadline.
+#[tokio::test(start_paused = true)]
+async fn a_wait_of_nothing_is_no_leave_to_hammer() {
+    let fields = [
+        ("retry-after", "0"),
+        ("retry-after", "Mon, 21 Sep 2020 14:13:50 GMT"),
+        ("ratelimit", "\"a\";r=0;t=0"),
+        ("x-ratelimit-reset", "0"),
+    ];
+    for (name, value) in fields {
+        for believed in [Duration::ZERO, Duration::from_secs(3_600)] {
+            let calls = Arc::new(AtomicU64::new(0));
+            let counted = Arc::clone(&calls);
+            let service = service_fn(move |_: Request<Empty<Bytes>>| {
+                counted.fetch_add(1, Ordering::Relaxed);
+                let refused = Response::builder().status(429).header(name, value).header("x-ratelimit-remaining", "0");
+                async move { Ok::<_, Infallible>(refused.body(()).expect("a response")) }
+            });
+            let client = PoliteLayer::new(TokioTimer, Duration::from_secs(10)).clock(Paused(Instant::now()));
+            let client = client.believe(believed).jitter(0, 1).layer(service);
+            let start = Instant::now();
+            let answer = client.oneshot(Request::new(Empty::<Bytes>::new())).await.expect("the refusal");
+            assert_eq!(answer.status(), 429, "{name}: {value}");
+            assert!(start.elapsed() <= Duration::from_secs(10), "{name}: {value}");
+            assert_eq!(calls.load(Ordering::Relaxed), 11, "{name}: {value}");
+        }
+    }
+}
+
+/// Whoever keeps the future of a request that has failed, or came too late, keeps nothing of the server's.
+#[tokio::test(start_paused = true)]
+async fn a_finished_request_holds_nobody_up_though_it_is_not_dropped() {
+    let calls = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&calls);
+    let service = service_fn(move |_: Request<Empty<Bytes>>| {
+        let call = counted.fetch_add(1, Ordering::Relaxed);
+        async move {
+            match call {
+                0 => Ok(Response::builder().header("ratelimit", "\"a\";r=0;t=5").body(()).expect("a response")),
+                1 => Err("broken"),
+                _ => Ok(Response::new(())),
+            }
+        }
+    });
+    let client = PoliteLayer::new(TokioTimer, Duration::from_secs(4)).clock(Paused(Instant::now())).layer(service);
+    let send = || Box::pin(client.clone().call(Request::new(Empty::<Bytes>::new())));
+    assert!(send().await.is_ok());
+    let mut late = send();
+    assert_eq!((&mut late).await.unwrap_err(), PoliteError::Deadline);
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    let mut broken = send();
+    assert_eq!((&mut broken).await.unwrap_err(), PoliteError::Service("broken"));
+    assert!(send().await.is_ok());
+    drop((late, broken));
+}

@@ -34,6 +34,16 @@ async fn call(client: &mut Grpc<Channel>, method: &'static str, name: &str) -> R
 
 const HELLO: &str = "/hello.Greeter/Hello";
 
+/// A stream of messages that never ends: whoever is refused must not wait for its end.
+async fn call_with_stream(client: &mut Grpc<Channel>, endless: bool) -> Result<String, Status> {
+    client.ready().await.expect("a connection");
+    let messages = std::iter::repeat_n("hi".to_owned(), if endless { usize::MAX } else { 3 });
+    let path = PathAndQuery::from_static(HELLO);
+    let request = Request::new(futures_util::stream::iter(messages));
+    let mut answers = client.streaming(request, path, example::TextCodec).await?.into_inner();
+    answers.message().await.map(Option::unwrap_or_default)
+}
+
 /// A number of protocol buffers, and what follows it.
 fn varint(bytes: &[u8]) -> (u64, &[u8]) {
     let end = bytes.iter().position(|byte| byte & 0x80 == 0).expect("an end") + 1;
@@ -90,6 +100,20 @@ async fn a_refused_call_is_resource_exhausted_with_a_delay() {
         assert_eq!(pushback.parse::<u64>().unwrap(), seconds * 1_000 + nanos.div_ceil(1_000_000));
         assert_eq!(status.metadata().get("ratelimit-remaining").expect("what is left"), "0");
         assert!(status.metadata().get("retry-after").is_none(), "that is for HTTP's 429 and 503");
+    }
+}
+
+/// The same for calls that stream, in the midst of what they send.
+#[tokio::test]
+async fn a_refused_stream_is_resource_exhausted_too() {
+    let mut client = connect("token-bucket:1/1h,burst=1").await;
+    assert_eq!(call(&mut client, HELLO, "alice").await.expect("within the limit"), "hello alice");
+    for endless in [false, true] {
+        for _ in 0..50 {
+            let status = call_with_stream(&mut client, endless).await.expect_err("beyond the limit");
+            assert_eq!((status.code(), status.message()), (Code::ResourceExhausted, "quota exceeded"), "{endless}");
+            assert!((3_000..=3_600).contains(&retry_delay(status.details()).0));
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 
 mod common_trace;
 
-use common_trace::{bad_notes, plain, read};
-use rlsim::trace::{Column, Costs, ReadOptions, Where};
+use common_trace::{bad_notes, failure, plain, read};
+use rlsim::trace::{ClientAs, Column, Costs, ReadOptions, Where};
 
 const START: u64 = 1_715_501_730_000_000_000;
 
@@ -54,6 +54,92 @@ fn fields_by_name_and_by_number() {
     assert_eq!((facts.events, facts.skipped), (1, 1));
 }
 
+const LINE: &str = r#"198.51.100.1 - - [12/May/2024:08:15:30 +0000] "GET / HTTP/1.1" 200 5 "-" "x""#;
+
+#[test]
+fn prefixes_of_syslog_and_containers_are_passed_over() {
+    for prefix in [
+        "May 12 08:00:00 web1 nginx[312]: ",
+        "<190>May 12 08:00:00 web1 nginx[312]: ",
+        "<134>1 2026-05-12T08:00:00Z web1 nginx 312 - - ",
+        "2026-05-12T08:00:00Z web1 nginx[312]: ",
+        "2026-05-12T08:00:00.123456+02:00 web1 nginx: ",
+        "web1 | ",
+        "web-1  | 2026-05-12T08:00:00.1Z ",
+    ] {
+        for (inside, client) in [
+            (LINE.to_owned(), "198.51.100.1"),
+            (format!("www.example.com {LINE}"), "198.51.100.1"),
+            (LINE.replace(".1 -", ".1, 10.0.0.1 -"), "198.51.100.1, 10.0.0.1"),
+        ] {
+            let trace = plain(format!("{prefix}{inside}\n{inside}\n"));
+            let facts = &trace.facts;
+            assert_eq!((facts.events, facts.format.as_str()), (2, "combined"), "{prefix}{inside}");
+            assert_eq!((trace.at[0], trace.names.len()), (START, 1), "{prefix}{inside}");
+            assert_eq!(&*trace.names[0], client.as_bytes(), "{prefix}{inside}");
+        }
+    }
+}
+
+#[test]
+fn a_word_that_can_be_no_host_makes_a_bad_row() {
+    for prefix in [
+        "12 May 2024 08:00 ",
+        "one two three ",
+        "nginx[312] ",
+        "2024-05-12T08:00:00Z web1 nginx 312 - - ",
+        "key=value ",
+        "| ",
+    ] {
+        let trace = plain(format!("{LINE}\n{prefix}{LINE}\n"));
+        assert_eq!((trace.facts.events, trace.facts.bad), (1, 1), "{prefix}: {:?}", trace.facts.notes);
+        let bad = bad_notes(&trace);
+        assert!(bad[0].starts_with("FILE:2:1: expected host, ident and user before the time"), "{bad:?}");
+    }
+    // Alone, such lines are of no format.
+    let message = failure(format!("one two three {LINE}\n"), &ReadOptions::default());
+    assert!(message.contains("format not recognised"), "{message}");
+}
+
+#[test]
+fn the_first_of_a_list_is_the_client_as_an_address() {
+    let line = LINE.replace(".1 -", ".1, 10.0.0.1 -");
+    let options = ReadOptions { client_as: ClientAs::Ip, ..ReadOptions::default() };
+    for line in [line.clone(), line.replace(", ", ","), format!("www.example.com {line}")] {
+        let trace = read(format!("{line}\n{LINE}\n"), &options);
+        assert_eq!((trace.names.len(), &*trace.names[0]), (1, &b"198.51.100.1"[..]), "{line}");
+    }
+}
+
+#[test]
+fn the_field_of_the_client_is_said_once_with_an_example() {
+    let said = |trace: &rlsim::trace::Trace| -> Vec<String> {
+        trace.facts.notes.iter().filter(|note| note.contains("the client is")).cloned().collect()
+    };
+    let two = format!("{LINE}\n{}\n", LINE.replace(".1 -", ".2 -"));
+    assert_eq!(said(&plain(&two)), [r#"the client is the field "host", such as "198.51.100.1""#]);
+    let list = LINE.replace(".1 -", ".1, 10.0.0.1 -");
+    assert_eq!(
+        said(&plain(&list)),
+        [
+            r#"the client is the field "host", such as "198.51.100.1, 10.0.0.1"; --client-as ip takes the first of a list"#
+        ]
+    );
+    let options = ReadOptions { client_column: Some(Column::from_arg("user")), ..ReadOptions::default() };
+    assert_eq!(said(&read(&two, &options)), [""; 0]);
+    let elb = r#"2024-05-12T08:15:30Z lb 10.0.0.1:2817 - -1 -1 -1 503 0 0 0 "GET / HTTP/1.1" "-" - -"#;
+    assert_eq!(said(&plain(elb)), [r#"the client is the field "client", such as "10.0.0.1""#]);
+}
+
+#[test]
+fn a_load_balancer_has_an_address_and_times() {
+    let good = r#"2024-05-12T08:15:30Z lb 10.0.0.1:2817 10.1.0.1:80 0.1 0.2 0.3 200 200 0 9 "GET / HTTP/1.1" "-" - -"#;
+    for (part, other) in [("10.0.0.1:2817", "nginx[312]:"), (" 0.1", " then"), (" 0.3", " -")] {
+        let trace = plain(format!("{good}\n{}\n", good.replace(part, other)));
+        assert_eq!((trace.facts.events, trace.facts.bad, trace.facts.format.as_str()), (1, 1, "elb"), "{other}");
+    }
+}
+
 #[test]
 fn lines_that_are_none_say_what_is_missing() {
     let good = r#"10.0.0.1 - - [12/May/2024:08:15:30 +0000] "GET / HTTP/1.1" 200 5 "-" "x""#;
@@ -67,7 +153,7 @@ fn lines_that_are_none_say_what_is_missing() {
             "10.0.0.1 - - [12/May/2024:08:15:30 +0000] \"GET /\" ok",
             "FILE:2:51: expected a status code after the request",
         ),
-        ("[12/May/2024:08:15:30 +0000] \"GET /\" 200", "FILE:2:1: expected a host before the time"),
+        ("[12/May/2024:08:15:30 +0000] \"GET /\" 200", "FILE:2:1: expected host, ident and user before the time"),
         ("10.0.0.1 - - [32/May/2024:08:15:30 +0000] \"GET /\" 200 1", "FILE:2:15: time with a day that does not exist"),
     ] {
         let trace = plain(format!("{good}\n{line}\n"));

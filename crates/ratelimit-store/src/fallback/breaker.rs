@@ -63,6 +63,15 @@ pub(super) enum Entry<'a> {
     Shut { wait: Nanos },
 }
 
+/// That a failure has opened the breaker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Opened {
+    /// It was closed.
+    First,
+    /// The failure was a probe's.
+    Again,
+}
+
 /// The right to make one call. Dropped without a report (the caller gave up), it says nothing about the other side, and a
 /// probe is free for the next call.
 pub(super) struct Pass<'a> {
@@ -104,13 +113,16 @@ impl Pass<'_> {
         (state.number == self.number).then_some(state)
     }
 
-    /// The call was answered.
-    pub(super) fn succeeded(self) {
-        let Some(mut state) = self.current() else { return };
-        match &mut state.phase {
-            Phase::Closed { failures } => *failures = 0,
-            Phase::Probing { .. } | Phase::Open { .. } => state.next(Phase::Closed { failures: 0 }),
+    /// The call was answered: whether that has closed the breaker.
+    pub(super) fn succeeded(self) -> bool {
+        let Some(mut state) = self.current() else { return false };
+        let was_closed = matches!(state.phase, Phase::Closed { .. });
+        if was_closed {
+            state.phase = Phase::Closed { failures: 0 };
+        } else {
+            state.next(Phase::Closed { failures: 0 });
         }
+        !was_closed
     }
 
     /// The call failed for a reason of its own, which says nothing about the other side: how long until it is worth another.
@@ -118,29 +130,30 @@ impl Pass<'_> {
         self.breaker.limits.pause
     }
 
-    /// The call failed because the other side is down: how long until it is worth another, and whether the breaker has just opened.
-    pub(super) fn failed(self, now: Nanos) -> (Nanos, bool) {
+    /// The call failed because the other side is down: how long until it is worth another, and whether that has opened
+    /// the breaker.
+    pub(super) fn failed(self, now: Nanos) -> (Nanos, Option<Opened>) {
         let limits = self.breaker.limits;
         let mut state = lock(&self.breaker.state);
         if state.number != self.number {
             let wait =
                 if let Phase::Open { until, .. } = state.phase { until.saturating_sub(now) } else { limits.pause };
-            return (wait, false);
+            return (wait, None);
         }
-        let pause = match &mut state.phase {
+        let (pause, opened) = match &mut state.phase {
             Phase::Closed { failures } => {
                 *failures += 1;
                 if *failures < limits.failures {
-                    return (limits.pause, false);
+                    return (limits.pause, None);
                 }
-                limits.pause
+                (limits.pause, Opened::First)
             }
             Phase::Probing { pause } | Phase::Open { pause, .. } => {
-                pause.saturating_add(*pause).min(limits.longest_pause)
+                (pause.saturating_add(*pause).min(limits.longest_pause), Opened::Again)
             }
         };
         state.next(Phase::Open { until: now.saturating_add(pause), pause });
-        (pause, true)
+        (pause, Some(opened))
     }
 }
 
@@ -173,7 +186,7 @@ mod tests {
 
     fn fail(breaker: &Breaker, ms: u64) -> (u64, bool) {
         let (wait, opened) = pass(breaker, ms).expect("closed, or time for a probe").failed(Nanos::from_millis(ms));
-        (wait.get() / 1_000_000, opened)
+        (wait.get() / 1_000_000, opened.is_some())
     }
 
     #[test]
@@ -197,11 +210,12 @@ mod tests {
         }
         let probe = pass(&breaker, 100).unwrap();
         assert!(pass(&breaker, 100).is_none(), "the probe is under way");
-        assert_eq!(probe.failed(Nanos::from_millis(100)), (Nanos::from_millis(200), true));
+        assert_eq!(probe.failed(Nanos::from_millis(100)), (Nanos::from_millis(200), Some(Opened::Again)));
         assert!(pass(&breaker, 299).is_none());
         assert_eq!(fail(&breaker, 300), (300, true));
         assert_eq!(fail(&breaker, 600), (300, true));
-        pass(&breaker, 900).unwrap().succeeded();
+        assert!(pass(&breaker, 900).unwrap().succeeded(), "that closes it");
+        assert!(!pass(&breaker, 900).unwrap().succeeded(), "it was closed");
         assert_eq!(fail(&breaker, 900), (100, false), "closed, and it counts from zero");
     }
 
@@ -237,7 +251,7 @@ mod tests {
             fail(&breaker, 0);
         }
         let mut late = late.into_iter();
-        assert_eq!(late.next().unwrap().failed(Nanos::from_millis(50)), (Nanos::from_millis(50), false));
+        assert_eq!(late.next().unwrap().failed(Nanos::from_millis(50)), (Nanos::from_millis(50), None));
         late.next().unwrap().succeeded();
         assert!(pass(&breaker, 99).is_none(), "an answer from before does not close it");
         pass(&breaker, 100).unwrap().succeeded();

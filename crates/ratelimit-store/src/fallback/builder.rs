@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicU64;
 use ratelimit_core::{Nanos, Policy};
 
 use super::breaker::{Breaker, Limits};
+use super::change::{Change, Health, Listener};
 use super::counts::Counters;
 use super::{Fallback, Inner, PARTS, share};
 use crate::{Backend, Clock, KeyedLimiter, SystemClock};
@@ -32,6 +33,7 @@ pub struct Builder<B, C = SystemClock> {
     when_down: WhenDown,
     max_clients: usize,
     limits: Limits,
+    listener: Listener,
     clock: C,
 }
 
@@ -45,6 +47,7 @@ impl<B: Backend> Builder<B> {
             when_down: WhenDown::Local,
             max_clients: 100_000,
             limits,
+            listener: Listener::default(),
             clock: SystemClock::new(),
         }
     }
@@ -79,6 +82,27 @@ impl<B: Backend, C: Clock + Clone> Builder<B, C> {
         Builder { limits: Limits { pause: first, longest_pause: longest.max(first), ..self.limits }, ..self }
     }
 
+    /// Calls `told` when the shared limiter stops answering, which is when the first breaker opens, and when all of it answers
+    /// again. By whichever call finds out, so it must not wait: write a line to a log, raise an alarm. Nobody is told
+    /// unless set.
+    ///
+    /// ```
+    /// use ratelimit_store::{Change, Fallback};
+    /// # let policy: ratelimit_core::Policy = "token-bucket:100/1m".parse()?;
+    /// # let shared = ratelimit_store::KeyedLimiter::new(policy);
+    /// let limiter = Fallback::builder(shared, policy)
+    ///     .servers(10)
+    ///     .on_change(|change| match change {
+    ///         Change::Down(error) => eprintln!("limits are enforced by each server alone: {error}"),
+    ///         Change::Up => eprintln!("limits are shared again"),
+    ///     })
+    ///     .build();
+    /// # Ok::<(), ratelimit_core::PolicyError>(())
+    /// ```
+    pub fn on_change(self, told: impl Fn(Change<'_>) + Send + Sync + 'static) -> Self {
+        Builder { listener: Listener::new(told), ..self }
+    }
+
     /// Reads the time, for the breaker and the local limiter, from `clock`.
     pub fn clock<D: Clock>(self, clock: D) -> Builder<B, D> {
         Builder {
@@ -88,6 +112,7 @@ impl<B: Backend, C: Clock + Clone> Builder<B, C> {
             when_down: self.when_down,
             max_clients: self.max_clients,
             limits: self.limits,
+            listener: self.listener,
             clock,
         }
     }
@@ -106,6 +131,7 @@ impl<B: Backend, C: Clock + Clone> Builder<B, C> {
                 breakers: (0..PARTS).map(|_| Breaker::new(self.limits)).collect(),
                 strange_until: AtomicU64::new(0),
                 counters: Counters::default(),
+                health: Health::new(self.listener),
                 clock: self.clock,
             }),
         }

@@ -14,6 +14,7 @@
 mod answer;
 mod breaker;
 mod builder;
+mod change;
 mod counts;
 mod several;
 mod share;
@@ -30,11 +31,13 @@ use ratelimit_core::{Algorithm, Decision, Nanos, Policy};
 
 pub use answer::{Answer, Source};
 pub use builder::{Builder, WhenDown};
+pub use change::Change;
 pub use counts::Counts;
 pub use share::share;
 
 use crate::{Backend, Clock, DecideAll, KeyedLimiter, SystemClock};
-use breaker::{Breaker, Entry};
+use breaker::{Breaker, Entry, Opened, Pass};
+use change::Health;
 use counts::Counters;
 
 /// A shared limiter that always answers: from the shared store while that works, and as was chosen while it does not.
@@ -76,6 +79,7 @@ struct Inner<B, C> {
     /// Until when a refund that does not say who admitted might be of an admission that the shared limiter has not charged.
     strange_until: AtomicU64,
     counters: Counters,
+    health: Health,
     clock: C,
 }
 
@@ -110,7 +114,7 @@ impl<B: Backend, C: Clock> Fallback<B, C> {
     /// Decides one request of `cost` units by the client `key`, and charges it if it is allowed.
     pub async fn check_n(&self, key: &[u8], cost: u64) -> Answer {
         let inner = &*self.inner;
-        match self.ask(key, || inner.shared.check_n(key, cost)).await {
+        match self.ask(key, |decision| shows(decision, cost), || inner.shared.check_n(key, cost)).await {
             Ok(decision) => {
                 if decision.is_allowed() {
                     inner.warm(key, cost);
@@ -126,7 +130,7 @@ impl<B: Backend, C: Clock> Fallback<B, C> {
     /// The decision that [`check_n`](Self::check_n) would take, with nothing charged.
     pub async fn peek(&self, key: &[u8], cost: u64) -> Answer {
         let inner = &*self.inner;
-        match self.ask(key, || inner.shared.peek(key, cost)).await {
+        match self.ask(key, |decision| shows(decision, cost), || inner.shared.peek(key, cost)).await {
             Ok(decision) => inner.counters.answered(Answer { decision, source: Source::Shared }),
             Err(wait) => {
                 inner.counters.answered(inner.alone(key, cost, wait, |now| inner.local.peek_at(key, now, cost)))
@@ -137,7 +141,7 @@ impl<B: Backend, C: Clock> Fallback<B, C> {
     /// Records `cost` units whatever the limit: in the shared limiter, or else in the local one.
     pub async fn charge(&self, key: &[u8], cost: u64) -> Source {
         let inner = &*self.inner;
-        if self.ask(key, || inner.shared.charge(key, cost)).await.is_ok() {
+        if self.ask(key, |()| cost > 0, || inner.shared.charge(key, cost)).await.is_ok() {
             inner.warm(key, cost);
             return Source::Shared;
         }
@@ -150,7 +154,7 @@ impl<B: Backend, C: Clock> Fallback<B, C> {
     pub async fn refund(&self, key: &[u8], cost: u64, source: Source) -> bool {
         let inner = &*self.inner;
         match source {
-            Source::Shared => self.ask(key, || inner.shared.refund(key, cost)).await.is_ok(),
+            Source::Shared => self.ask(key, |()| cost > 0, || inner.shared.refund(key, cost)).await.is_ok(),
             Source::Local => {
                 inner.local.refund(key, cost);
                 true
@@ -163,7 +167,7 @@ impl<B: Backend, C: Clock> Fallback<B, C> {
     pub async fn reset(&self, key: &[u8]) -> Source {
         let inner = &*self.inner;
         inner.local.reset(key);
-        if self.ask(key, || inner.shared.reset(key)).await.is_ok() { Source::Shared } else { Source::Local }
+        if self.ask(key, |()| true, || inner.shared.reset(key)).await.is_ok() { Source::Shared } else { Source::Local }
     }
 
     /// How many answers came from where, and how often the shared limiter failed.
@@ -176,8 +180,9 @@ impl<B: Backend, C: Clock> Fallback<B, C> {
         &self.inner.shared
     }
 
-    /// Asks the shared limiter if the breaker lets the call through; the error is how long until it does again.
-    async fn ask<T, F>(&self, key: &[u8], call: impl FnOnce() -> F) -> Result<T, Nanos>
+    /// Asks the shared limiter if the breaker lets the call through; the error is how long until it does again. `shows` says
+    /// of an answer whether it shows that the shared limiter works.
+    async fn ask<T, F>(&self, key: &[u8], shows: impl FnOnce(&T) -> bool, call: impl FnOnce() -> F) -> Result<T, Nanos>
     where
         F: Future<Output = Result<T, B::Error>>,
     {
@@ -188,20 +193,14 @@ impl<B: Backend, C: Clock> Fallback<B, C> {
         };
         let error = match call().await {
             Ok(answer) => {
-                pass.succeeded();
+                if shows(&answer) {
+                    inner.answers(pass);
+                }
                 return Ok(answer);
             }
             Err(error) => error,
         };
-        inner.counters.failed();
-        if !B::is_down(&error) {
-            return Err(pass.told_nothing());
-        }
-        let (wait, opened) = pass.failed(inner.clock.now());
-        if opened {
-            inner.counters.opened();
-        }
-        Err(wait)
+        Err(inner.fails(pass, &error))
     }
 }
 
@@ -209,6 +208,31 @@ impl<B: Backend, C> Inner<B, C> {
     /// That of the part which serves the client.
     fn breaker(&self, key: &[u8]) -> &Breaker {
         &self.breakers[usize::from(self.shared.part(key)) % PARTS]
+    }
+
+    /// The shared limiter has answered a call.
+    fn answers(&self, pass: Pass<'_>) {
+        if pass.succeeded() {
+            self.health.part_up();
+        }
+    }
+}
+
+impl<B: Backend, C: Clock> Inner<B, C> {
+    /// A call has failed: how long until it is worth another.
+    fn fails(&self, pass: Pass<'_>, error: &B::Error) -> Nanos {
+        self.counters.failed();
+        if !B::is_down(error) {
+            return pass.told_nothing();
+        }
+        let (wait, opened) = pass.failed(self.clock.now());
+        if let Some(opened) = opened {
+            self.counters.opened();
+            if opened == Opened::First {
+                self.health.part_down(error);
+            }
+        }
+        wait
     }
 }
 
@@ -249,6 +273,11 @@ impl<B, C: Clock> Inner<B, C> {
             }
         }
     }
+}
+
+/// Whether the answer must have come from the shared store: no cost, and one that never fits, are known without asking.
+fn shows(decision: &Decision, cost: u64) -> bool {
+    cost > 0 && !matches!(decision, Decision::Never { .. })
 }
 
 /// Not now, but perhaps after `wait`; cost 0 is always allowed.

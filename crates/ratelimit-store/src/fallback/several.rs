@@ -53,8 +53,8 @@ async fn ask<B: Backend, C: Clock>(parts: &[Part<B, C>], call: DecideAll<B::Erro
     }
     match call.await {
         Ok(decisions) => {
-            for (_, pass) in passes {
-                pass.succeeded();
+            for (part, pass) in passes {
+                part.limiter.inner.answers(pass);
             }
             if decisions.iter().all(Decision::is_allowed) {
                 for part in parts {
@@ -69,18 +69,7 @@ async fn ask<B: Backend, C: Clock>(parts: &[Part<B, C>], call: DecideAll<B::Erro
 
 /// Tells the breakers: how long until all of them are worth another call.
 fn failed<B: Backend, C: Clock>(passes: Vec<(&Part<B, C>, Pass<'_>)>, error: &B::Error) -> Nanos {
-    let told = |(part, pass): (&Part<B, C>, Pass<'_>)| {
-        let inner = &part.limiter.inner;
-        inner.counters.failed();
-        if !B::is_down(error) {
-            return pass.told_nothing();
-        }
-        let (wait, opened) = pass.failed(inner.clock.now());
-        if opened {
-            inner.counters.opened();
-        }
-        wait
-    };
+    let told = |(part, pass): (&Part<B, C>, Pass<'_>)| part.limiter.inner.fails(pass, error);
     passes.into_iter().map(told).max().unwrap_or(Nanos::ZERO)
 }
 

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 
@@ -33,7 +34,11 @@ impl fmt::Display for Down {
 impl std::error::Error for Down {}
 
 impl Flaky {
-    fn result<T>(&self, key: &[u8], answer: Ready<Result<T, Infallible>>) -> Ready<Result<T, Down>> {
+    fn result<T>(&self, key: &[u8], cost: u64, answer: Ready<Result<T, Infallible>>) -> Ready<Result<T, Down>> {
+        // Known without asking, as the limiters on Redis know it.
+        if cost == 0 || cost > self.inner.policy().capacity() {
+            return ready(Ok(now(answer).unwrap_or_else(|never| match never {})));
+        }
         self.calls.fetch_add(1, Ordering::Relaxed);
         if self.down.load(Ordering::Relaxed) || part(key) == self.down_part.load(Ordering::Relaxed) {
             return ready(Err(Down::All));
@@ -55,23 +60,23 @@ impl Backend for Arc<Flaky> {
     type Change = Ready<Result<(), Down>>;
 
     fn check_n(&self, key: &[u8], cost: u64) -> Self::Decide {
-        self.result(key, Backend::check_n(&self.inner, key, cost))
+        self.result(key, cost, Backend::check_n(&self.inner, key, cost))
     }
 
     fn peek(&self, key: &[u8], cost: u64) -> Self::Decide {
-        self.result(key, Backend::peek(&self.inner, key, cost))
+        self.result(key, cost, Backend::peek(&self.inner, key, cost))
     }
 
     fn charge(&self, key: &[u8], cost: u64) -> Self::Change {
-        self.result(key, Backend::charge(&self.inner, key, cost))
+        self.result(key, cost, Backend::charge(&self.inner, key, cost))
     }
 
     fn refund(&self, key: &[u8], cost: u64) -> Self::Change {
-        self.result(key, Backend::refund(&self.inner, key, cost))
+        self.result(key, cost, Backend::refund(&self.inner, key, cost))
     }
 
     fn reset(&self, key: &[u8]) -> Self::Change {
-        self.result(key, Backend::reset(&self.inner, key))
+        self.result(key, 1, Backend::reset(&self.inner, key))
     }
 
     /// Under one lock, which a test needs not.
@@ -124,6 +129,12 @@ struct Scene {
 
 /// 100 an hour over 10 servers, and a breaker that opens at the third failure.
 fn scene(when_down: WhenDown) -> Scene {
+    scene_with(when_down, |builder| builder)
+}
+
+type OfFlaky = Builder<Arc<Flaky>, ManualClock>;
+
+fn scene_with(when_down: WhenDown, more: impl FnOnce(OfFlaky) -> OfFlaky) -> Scene {
     let policy: Policy = "token-bucket:100/1h".parse().unwrap();
     let clock = ManualClock::new(Nanos::from_secs(1_790_000_000));
     let inner = KeyedLimiter::builder(policy).clock(clock.clone()).build();
@@ -133,14 +144,13 @@ fn scene(when_down: WhenDown) -> Scene {
         down_part: AtomicU8::new(u8::MAX),
         calls: AtomicU64::new(0),
     });
-    let limiter = Fallback::builder(Arc::clone(&shared), policy)
+    let builder = Fallback::builder(Arc::clone(&shared), policy)
         .servers(10)
         .when_down(when_down)
         .failures(3)
         .pauses(Nanos::from_millis(100), Nanos::from_secs(1))
-        .clock(clock.clone())
-        .build();
-    Scene { clock, shared, limiter }
+        .clock(clock.clone());
+    Scene { clock, shared, limiter: more(builder).build() }
 }
 
 impl Scene {
@@ -210,6 +220,33 @@ fn probes_find_it_back() {
     scene.clock.advance(Nanos::from_millis(1));
     assert_eq!(scene.check("a", 1).source, Source::Shared);
     assert_eq!(scene.check("a", 1).source, Source::Shared);
+}
+
+/// A client that asks for too much, or for nothing, would keep everybody waiting for a server that is down.
+#[test]
+fn what_is_known_without_asking_shows_nothing() {
+    let scene = scene(WhenDown::Local);
+    scene.down(true);
+    // In the same part as "a".
+    let ask_nobody = || {
+        for cost in [0, 101] {
+            scene.check("again", cost);
+            now(scene.limiter.peek(b"again", cost));
+        }
+        now(scene.limiter.charge(b"again", 0));
+        now(scene.limiter.refund(b"again", 0, Source::Shared));
+    };
+    for _ in 0..9 {
+        scene.check("a", 1);
+        ask_nobody();
+    }
+    assert_eq!(scene.shared.calls(), 3, "the breaker has opened");
+    scene.clock.advance(Nanos::from_millis(100));
+    ask_nobody();
+    for _ in 0..9 {
+        scene.check("a", 1);
+    }
+    assert_eq!(scene.shared.calls(), 4, "one probe");
 }
 
 #[test]
@@ -385,4 +422,60 @@ fn a_breaker_that_several_limits_share_lets_their_probe_through() {
     assert!(ask([b"a", b"b"]) && ask([b"a", b"b"]));
     assert!(!ask([b"a", b"bad"]), "an error of one call opens nothing");
     assert!(ask([b"a", b"b"]));
+}
+
+#[test]
+fn who_asked_is_told_when_it_goes_and_when_it_is_back() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let Scene { clock, shared, limiter } = {
+        let told = Arc::clone(&told);
+        scene_with(WhenDown::Local, move |builder| {
+            builder.on_change(move |change| {
+                told.lock().unwrap().push(match change {
+                    Change::Down(error) => error.to_string(),
+                    Change::Up => "up".to_owned(),
+                });
+            })
+        })
+    };
+    let check = |key: &str| now(limiter.check_n(key.as_bytes(), 1)).source;
+    let told = || std::mem::take(&mut *told.lock().unwrap());
+    let later = |seconds| clock.set(clock.now().saturating_add(Nanos::from_secs(seconds)));
+
+    assert_eq!(check("1a"), Source::Shared);
+    shared.down.store(true, Ordering::Relaxed);
+    for _ in 0..2 {
+        check("1a");
+    }
+    assert!(told().is_empty(), "the breaker is closed");
+    check("1a");
+    assert_eq!(told(), ["down"]);
+    // Another part, and probes that fail, are no news.
+    for _ in 0..5 {
+        check("2a");
+        later(2);
+        check("1a");
+    }
+    assert!(told().is_empty());
+
+    shared.down.store(false, Ordering::Relaxed);
+    later(2);
+    assert_eq!(check("1a"), Source::Shared);
+    assert!(told().is_empty(), "a part of it is still away");
+    assert_eq!(check("2a"), Source::Shared);
+    assert_eq!(told(), ["up"]);
+    for _ in 0..3 {
+        now(limiter.check_n(b"bad", 1));
+    }
+    assert!(told().is_empty(), "an error of the call's own");
+    shared.down.store(true, Ordering::Relaxed);
+    let all = [(&limiter, &b"1a"[..], 1), (&limiter, b"2a", 1)];
+    for _ in 0..3 {
+        now(Fallback::check_all(&all).unwrap()).unwrap();
+    }
+    assert_eq!(told(), ["down"], "once for several limits");
+    shared.down.store(false, Ordering::Relaxed);
+    later(2);
+    now(Fallback::check_all(&all).unwrap()).unwrap();
+    assert_eq!(told(), ["up"]);
 }

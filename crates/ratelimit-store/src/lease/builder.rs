@@ -59,7 +59,8 @@ impl<L: Lender, C: Clock> Builder<L, C> {
     }
 
     /// How long a request may wait for slices that others take, its own included after such a wait; 50 ms unless set. A
-    /// request that has not waited is bounded by the shared limiter's timeout.
+    /// request that has not waited is bounded by the shared limiter's timeout, and by this if it needs a second call, since
+    /// others have spent what it had counted on.
     pub fn timeout(self, patience: Duration) -> Self {
         Builder { patience, ..self }
     }

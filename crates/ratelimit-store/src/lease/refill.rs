@@ -13,6 +13,7 @@ use super::table::Lease;
 use super::terms::Terms;
 use super::{Inner, LeaseError};
 use crate::cell::lock;
+use crate::deadline::deadline as deadline_in;
 use crate::{Backend, Clock};
 
 type Answer<T, L> = Result<T, LeaseError<<L as Backend>::Error>>;
@@ -79,11 +80,13 @@ impl<L: Lender + 'static, C: Clock + 'static> Inner<L, C> {
                 Step::Failed(error) => return Err(LeaseError::Lender(error)),
                 Step::Alone => return self.within(deadline, self.alone(key, cost, terms)).await?,
                 Step::Take(slice) => {
+                    // Two calls are no longer than a wait may be, also for a request that has not waited.
+                    let both = deadline.unwrap_or_else(|| deadline_in(self.patience));
                     let taken = self.within(deadline, self.take(lease, key, cost, slice, terms)).await??;
                     if let Some(decision) = taken {
                         return Ok(decision);
                     }
-                    return self.within(deadline, self.alone(key, cost, terms)).await?;
+                    return self.within(Some(both), self.alone(key, cost, terms)).await?;
                 }
                 Step::Wait { attempt } => {
                     if place.is_none() {
@@ -156,7 +159,7 @@ struct Place<'a> {
 
 impl<'a> Place<'a> {
     fn new<L: Lender, C>(inner: &'a Inner<L, C>) -> Answer<Self, L> {
-        let deadline = Instant::now() + inner.patience;
+        let deadline = deadline_in(inner.patience);
         let place = Place { waiting: &inner.waiting, deadline };
         if inner.waiting.fetch_add(1, Ordering::Relaxed) >= inner.max_waiting {
             return Err(LeaseError::Busy { waiting: inner.max_waiting });

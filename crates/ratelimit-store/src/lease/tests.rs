@@ -512,6 +512,30 @@ async fn no_request_waits_for_longer_than_allowed() {
     assert!(took <= Duration::from_millis(60), "{took:?}");
 }
 
+/// Others spend what it had counted on while its slice is on the way, so that it asks once more: in all no longer than allowed.
+#[tokio::test(start_paused = true)]
+async fn a_second_call_is_no_longer_than_a_wait_may_be() {
+    for (allowed, answered) in [(30, false), (50, true)] {
+        let fleet = fleet_of("token-bucket:10000/1h", 1, |builder| builder.timeout(Duration::from_millis(allowed)));
+        let server = &fleet.servers[0];
+        for _ in 0..6 {
+            assert!(server.check_n(b"hot", 1).await.unwrap().is_allowed());
+        }
+        fleet.shared.set(Mode::Slow);
+        let begun = Instant::now();
+        let (large, small) = tokio::join!(server.check_n(b"hot", 100), server.check_n(b"hot", 1));
+        let took = begun.elapsed().as_millis();
+        assert!(small.unwrap().is_allowed());
+        match large {
+            Ok(decision) => assert!(answered && decision.is_allowed() && (40..=45).contains(&took), "{took} ms"),
+            Err(error) => {
+                assert!(!answered && matches!(error, LeaseError::Timeout { .. }), "{error}");
+                assert!((30..=35).contains(&took), "{took} ms");
+            }
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn requests_that_wait_are_bounded() {
     let fleet = fleet_of("token-bucket:10000/1h", 1, |builder| builder.max_waiting(3).timeout(Duration::from_secs(1)));

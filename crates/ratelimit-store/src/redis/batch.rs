@@ -9,6 +9,7 @@ use super::caller::{Ask, Caller, Place, is_unknown_script};
 use super::error::SharedError;
 use super::link::Connection;
 use super::script::Form;
+use crate::deadline::deadline;
 
 type Answer = Result<Value, SharedError>;
 
@@ -17,7 +18,7 @@ impl Caller {
     /// text along, and the others follow it: a second round trip, on a cluster two more.
     pub(crate) async fn ask_all(&self, asks: &[Ask<'_>]) -> Vec<Answer> {
         let failed = |error: SharedError| asks.iter().map(|_| Err(error.clone())).collect();
-        let deadline = Instant::now() + self.timeout;
+        let deadline = deadline(self.timeout);
         let _place = match Place::take(&self.calls, asks.len(), self.most_calls) {
             Ok(place) => place,
             Err(error) => return failed(error),

@@ -1,11 +1,11 @@
 //! One limit for many servers, decided in Redis.
 //!
-//! Each algorithm is a Lua script that repeats the core's arithmetic in whole microseconds, at the server's time, in one
-//! round trip; see `lua/` and, for how to run it, `docs/redis.md`.
+//! A Lua script for each set of algorithms repeats the core's arithmetic in whole microseconds, at the server's time, in one
+//! round trip; see `script.rs` and `lua/`, and for how to run it `docs/redis.md`.
 //!
 //! ```text
-//! SharedLimiter ─▶ caller ─▶ link ─▶ the server: time_server.lua + common.lua + the algorithms + main.lua
-//! ReplayLimiter ─┘ timeout,  reconnect             (time_passed.lua for replays and tests)
+//! SharedLimiter ─▶ caller ─▶ link ─▶ the server: time_server.lua + common.lua + main.lua (several.lua for several limits)
+//! ReplayLimiter ─┘ timeout,  reconnect            (time_passed.lua)          └ with the parts of the algorithms
 //!                  NOSCRIPT
 //! ```
 

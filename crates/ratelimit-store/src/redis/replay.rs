@@ -10,7 +10,8 @@ use super::script::{Action, Time};
 use super::several::{Part, Several};
 use crate::lease::{Grant, Slice};
 
-/// A shared limiter whose scripts are told the time instead of asking the server, and are otherwise the same. Its answers are the core's, to the nanosecond.
+/// A shared limiter whose scripts are told the time instead of asking the server, and are otherwise the same. Its answers
+/// are the core's, to the nanosecond.
 ///
 /// Not for limiting servers: each would decide by its own clock. Times are cut to whole microseconds, and lie before
 /// 2^52 us (the year 2112). Keys live an hour longer than they would, since a replay may be slower than what it

@@ -136,7 +136,7 @@ fn arguments(parameters: &Parameters) -> [String; 4] {
     [parameters.kind.to_owned(), a.to_string(), b.to_string(), c.to_string()]
 }
 
-/// An algorithm's text: functions, then parts.
+/// An algorithm's text: functions, then parts. Rules of these kinds follow it.
 struct Algorithm {
     kinds: &'static [&'static str],
     text: &'static str,
@@ -173,8 +173,8 @@ impl Algorithm {
 
 /// The script that decides several limits at once, for rules of these kinds, of which every set has one.
 pub(crate) fn of_several(kinds: &[&str], time: Time) -> &'static Source {
-    static SOURCES: [[OnceLock<Source>; SETS]; 2] = [const { [const { OnceLock::new() }; SETS] }; 2];
     const SETS: usize = 1 << ALGORITHMS.len();
+    static SOURCES: [[OnceLock<Source>; SETS]; 2] = [const { [const { OnceLock::new() }; SETS] }; 2];
     let set = ALGORITHMS.iter().fold(0, |set, algorithm| set << 1 | usize::from(names(kinds, algorithm)));
     let sources = &SOURCES[usize::from(time == Time::Passed)];
     sources[set].get_or_init(|| Source::new(text(kinds, time, include_str!("lua/several.lua"))))

@@ -95,11 +95,16 @@ where
                     Err(_) => return Poll::Ready(this.refusal.take().ok_or(PoliteError::Deadline)),
                 },
                 StateProjection::Connecting => {
-                    ready!(this.service.poll_ready(cx)).map_err(PoliteError::Service)?;
+                    if let Err(error) = ready!(this.service.poll_ready(cx)) {
+                        return Poll::Ready(Err(failed(this.held, error)));
+                    }
                     State::Sent { future: this.service.call(this.request.clone()) }
                 }
                 StateProjection::Sent { future } => {
-                    let response = ready!(future.poll(cx)).map_err(PoliteError::Service)?;
+                    let response = match ready!(future.poll(cx)) {
+                        Ok(response) => response,
+                        Err(error) => return Poll::Ready(Err(failed(this.held, error))),
+                    };
                     let Some(pass) = this.held.take().and_then(Held::come_back) else { return Poll::Pending };
                     let now = this.shared.clock.now();
                     let hint = headers::read(response.headers(), (this.shared.wall)());
@@ -109,7 +114,8 @@ where
                         lock(this.gate).answered(pass, now, told);
                         return Poll::Ready(Ok(response));
                     };
-                    let wait = this.shared.jittered(wait.min(this.shared.longest), pass.number);
+                    let wait = wait.min(this.shared.longest).max(SHORTEST);
+                    let wait = this.shared.jittered(wait, pass.number);
                     lock(this.gate).refused(now, wait);
                     *this.refusal = Some(response);
                     State::Waiting { turn: Turn::new(this.shared, this.gate, *this.deadline) }
@@ -118,6 +124,15 @@ where
             this.state.set(next);
         }
     }
+}
+
+/// No refusal is shorter: servers that round down say 0, and whoever came back at once would only be refused again.
+const SHORTEST: Nanos = Nanos::from_secs(1);
+
+/// The pass is given back at once, not when whoever asked lets go of this future.
+fn failed<E>(held: &mut Option<Held>, error: E) -> PoliteError<E> {
+    drop(held.take());
+    PoliteError::Service(error)
 }
 
 /// For how long a response refuses its request, if it does and the request may be sent again.

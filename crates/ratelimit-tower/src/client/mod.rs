@@ -19,8 +19,8 @@
 //!
 //! - no more are sent within the time that it named than it said are available, those on their way counted in;
 //! - with nothing available, or that time over, **one** request is sent, and its answer says how many may follow;
-//! - a request that is refused waits as long as `Retry-After` (or the field) says, plus a little jitter, in the order in
-//!   which requests came, and is sent again. So long as no other client shares the quota, it is not refused twice;
+//! - a request that is refused waits as long as `Retry-After` (or the field) says, a second at least, plus a little jitter,
+//!   in the order in which requests came, and is sent again. So long as no other client shares the quota, it is not refused twice;
 //! - a server that says nothing but `Retry-After` gets one request in each such time, while others wait.
 //!
 //! A wait of more than an hour ([`PoliteLayer::believe`]) is not believed: after that time one request is sent to see. So no

@@ -34,6 +34,18 @@ impl Turn {
         let (shared, gate) = (Arc::clone(shared), Arc::clone(gate));
         Turn { shared, gate, ticket: Some(ticket), deadline, alarm: None, end }
     }
+
+    /// Leaves the queue at once, not when whoever asked lets go of this future: others stand behind.
+    fn too_late(&mut self) -> Poll<Result<Pass, TooLate>> {
+        self.leave();
+        Poll::Ready(Err(TooLate))
+    }
+
+    fn leave(&mut self) {
+        if let Some(ticket) = self.ticket.take() {
+            lock(&self.gate).leave(ticket);
+        }
+    }
 }
 
 impl Future for Turn {
@@ -42,16 +54,20 @@ impl Future for Turn {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         loop {
             let Some(ticket) = self.ticket else { return Poll::Pending };
-            let entry = lock(&self.gate).enter(ticket, self.shared.clock.now(), cx.waker());
+            let now = self.shared.clock.now();
+            if now > self.deadline {
+                return self.too_late();
+            }
+            let entry = lock(&self.gate).enter(ticket, now, cx.waker());
             match entry {
                 Entry::Go(pass) => {
                     self.ticket = None;
                     return Poll::Ready(Ok(pass));
                 }
-                Entry::At(at) if at > self.deadline => return Poll::Ready(Err(TooLate)),
+                Entry::At(at) if at > self.deadline => return self.too_late(),
                 Entry::At(at) => {
                     if self.alarm.as_ref().is_none_or(|(set, _)| *set != at) {
-                        let wait = at.saturating_sub(self.shared.clock.now());
+                        let wait = at.saturating_sub(now);
                         self.alarm = Some((at, self.shared.timer.sleep(wait.into())));
                     }
                     let rung = self.alarm.as_mut().is_none_or(|(_, alarm)| alarm.as_mut().poll(cx).is_ready());
@@ -62,7 +78,7 @@ impl Future for Turn {
                 }
                 Entry::Later => {
                     return match self.end.as_mut().poll(cx) {
-                        Poll::Ready(()) => Poll::Ready(Err(TooLate)),
+                        Poll::Ready(()) => self.too_late(),
                         Poll::Pending => Poll::Pending,
                     };
                 }
@@ -73,8 +89,6 @@ impl Future for Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        if let Some(ticket) = self.ticket {
-            lock(&self.gate).leave(ticket);
-        }
+        self.leave();
     }
 }

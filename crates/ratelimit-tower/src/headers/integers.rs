@@ -44,7 +44,7 @@ impl Draft07 {
     pub(super) fn write(&self, report: &Report<'_>, headers: &mut HeaderMap) {
         write_policy(&self.policy, report, headers);
         let (_, level) = report.described();
-        if remaining_of(headers).is_none_or(|theirs| level.available < theirs) {
+        if remaining_of(headers).is_none_or(|theirs| level.available < theirs && !report.refused_within) {
             headers.insert(RATELIMIT, dictionary(report));
         }
     }

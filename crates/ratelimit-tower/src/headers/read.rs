@@ -83,7 +83,7 @@ fn read_dictionary(headers: &HeaderMap) -> Option<PolicyHint> {
 
 /// The triple, and its namesake with an X.
 fn read_single(headers: &HeaderMap, remaining: &HeaderName, reset: &HeaderName, now: SystemTime) -> Option<PolicyHint> {
-    let number = |name| headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
+    let number = |name| whole(headers.get(name)?.to_str().ok()?.trim());
     let within = number(reset).map(|reset| delta(reset, now));
     Some(PolicyHint { name: None, available: number(remaining)?, within })
 }
@@ -99,10 +99,16 @@ fn since_epoch(now: SystemTime) -> Duration {
     now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
 }
 
+/// Digits and nothing else. A number that does not fit is the largest: "very long" must not be read as "nothing said".
+fn whole(text: &str) -> Option<u64> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| text.parse().unwrap_or(u64::MAX))
+}
+
 /// Seconds or an HTTP date.
 fn read_retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    if let Ok(seconds) = text.parse() {
+    if let Some(seconds) = whole(text) {
         return Some(Duration::from_secs(seconds));
     }
     let date = httpdate::parse_http_date(text).ok()?;
@@ -180,7 +186,9 @@ mod tests {
         assert_eq!(wait("30"), Some(Duration::from_secs(30)));
         assert_eq!(wait("Mon, 21 Sep 2026 14:13:50 GMT"), Some(Duration::from_secs(30)));
         assert_eq!(wait("Mon, 21 Sep 2020 14:13:50 GMT"), Some(Duration::ZERO));
-        assert_eq!(wait("soon"), None);
-        assert_eq!(wait("-1"), None);
+        assert_eq!(wait("100000000000000000000000"), Some(Duration::from_secs(u64::MAX)));
+        for text in ["soon", "-1", "+1", "1.5", "1 2", ""] {
+            assert_eq!(wait(text), None, "{text}");
+        }
     }
 }

@@ -54,6 +54,12 @@ impl<'r> Head<'r> {
             extensions: request.extensions(),
         }
     }
+
+    /// The route that the router matched, as [`MatchedRoute`] finds it: for a cost or a condition by route, which no
+    /// spelling of the path gets around.
+    pub fn route(&self) -> Option<&'r str> {
+        route::route_of(self)
+    }
 }
 
 /// Finds out who is limited.

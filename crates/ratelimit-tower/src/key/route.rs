@@ -36,7 +36,7 @@ impl KeyExtractor for MatchedRoute {
     }
 }
 
-fn route_of<'r>(head: &Head<'r>) -> Option<&'r str> {
+pub(super) fn route_of<'r>(head: &Head<'r>) -> Option<&'r str> {
     #[cfg(feature = "axum")]
     if let Some(path) = head.extensions.get::<axum::extract::MatchedPath>() {
         return Some(path.as_str());

@@ -1,11 +1,14 @@
 //! What can be typed after `rlsim serve`.
 
 use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
 use std::time::Duration;
 
 use clap::Args;
 use ratelimit_core::{Policy, Rule};
+use tokio::sync::oneshot;
 
+use super::stops::Stops;
 use super::{Config, Server};
 use crate::error::{Error, Result};
 
@@ -16,7 +19,7 @@ const LONGEST_END: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, Args)]
 pub struct ServeArgs {
     /// The port; 0 is any free one
-    #[arg(long, env = "PORT", default_value_t = 8080)]
+    #[arg(long, env = "PORT", default_value_t = 8080, value_parser = port)]
     pub port: u16,
     /// The address to listen on; others than this machine reach it only if it is not a loopback address
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
@@ -40,13 +43,15 @@ impl ServeArgs {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Error::failed(format!("the server cannot start: {error}")))?;
         let served = runtime.block_on(async {
+            // Before anybody can know of the server: until then a signal ends the process on the spot.
+            let stops = Stops::listen();
             let server = Server::bind(&config).await?;
             let address = server.address();
             eprintln!("serving {} on http://{address}/ (Ctrl-C stops it)", self.policy);
             if !address.ip().is_loopback() {
                 eprintln!("others can reach it: clients are told apart by the address of their connection");
             }
-            server.run(stopped()).await;
+            run(server, stops).await;
             eprintln!("stopped");
             Ok(())
         });
@@ -56,6 +61,30 @@ impl ServeArgs {
     }
 }
 
+/// Runs until it is told to stop, and then until all answers are out, or it is told so again.
+async fn run(server: Server, mut stops: Stops) {
+    let (stop, asked) = oneshot::channel();
+    let mut running = pin!(server.run(async {
+        // Nobody drops the sender before.
+        let _ = asked.await;
+    }));
+    tokio::select! {
+        () = &mut running => return,
+        () = stops.next() => {}
+    }
+    eprintln!("open requests are let finish; the next signal ends them");
+    let _ = stop.send(());
+    tokio::select! {
+        () = running => {}
+        () = stops.next() => {}
+    }
+}
+
+fn port(text: &str) -> std::result::Result<u16, String> {
+    text.parse()
+        .map_err(|_| "expected a port from 0 to 65535 (after --port, or else in PORT in the environment)".into())
+}
+
 /// The policy of the demo has one rule, with a quota.
 fn one_rule(text: &str) -> std::result::Result<Rule, String> {
     let policy: Policy = text.parse().map_err(|error: ratelimit_core::PolicyError| error.to_string())?;
@@ -63,29 +92,5 @@ fn one_rule(text: &str) -> std::result::Result<Rule, String> {
         [Rule::Unlimited] => Err("expected a policy with a quota, such as token-bucket:1/1s,burst=5".into()),
         [rule] => Ok(*rule),
         _ => Err("expected one policy without `+`, such as token-bucket:1/1s,burst=5".into()),
-    }
-}
-
-/// Ready when the process is asked to stop.
-async fn stopped() {
-    let interrupt = tokio::signal::ctrl_c();
-    #[cfg(unix)]
-    {
-        let terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
-        if let Ok(mut terminate) = terminate {
-            let mut interrupt = std::pin::pin!(interrupt);
-            return std::future::poll_fn(|cx| {
-                if interrupt.as_mut().poll(cx).is_ready() || terminate.poll_recv(cx).is_ready() {
-                    std::task::Poll::Ready(())
-                } else {
-                    std::task::Poll::Pending
-                }
-            })
-            .await;
-        }
-    }
-    // Where signals cannot be had, the server runs until it is killed.
-    if interrupt.await.is_err() {
-        std::future::pending::<()>().await;
     }
 }

@@ -1,6 +1,7 @@
 //! Connections: accepted up to a number, with a bound on every wait for the other side, and let finish at the end.
 
 use std::future::Future;
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::time::Duration;
@@ -42,9 +43,7 @@ impl Server {
     /// [`Error::Failed`] if the address cannot be had, [`Error::Usage`] if the policy has no quota to share.
     pub async fn bind(config: &Config) -> Result<Server> {
         let router = router(config)?;
-        let failed = |error: std::io::Error| {
-            Error::failed(format!("{}: {error}; another port can be chosen with --port", config.address))
-        };
+        let failed = |error: std::io::Error| Error::failed(format!("{}: {error}{}", config.address, advice(&error)));
         let listener = TcpListener::bind(config.address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         Ok(Server { listener, address, router, bounds: config.bounds })
@@ -87,6 +86,15 @@ impl Server {
         drop(self.listener);
         drop(end);
         let _ = tokio::time::timeout(LONGEST_END, places.all()).await;
+    }
+}
+
+/// What may help where an address cannot be had.
+fn advice(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::AddrInUse | ErrorKind::PermissionDenied => "; another port can be chosen with --port",
+        ErrorKind::AddrNotAvailable => "; --host takes an address of this machine",
+        _ => "",
     }
 }
 

@@ -26,6 +26,7 @@ mod policies;
 mod said;
 #[cfg(feature = "redis")]
 mod shared;
+mod stops;
 mod story;
 
 use std::net::SocketAddr;

@@ -22,7 +22,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
 
-use super::said::{OPTIONS, PATTERN, Refused, plain};
+use super::said::{NO_REQUEST, OPTIONS, PATTERN, Refused, plain};
 use crate::chart;
 use crate::compare::Comparison;
 use crate::error::{Error, Result};
@@ -87,10 +87,11 @@ pub(super) fn routes() -> Router {
     Router::new().route("/api/compare", paths.layer(from_fn(own_pages_only))).with_state(one_at_a_time)
 }
 
-/// Other sites' pages have no business here: a browser says when it asks for them.
+/// Other pages have no business here, of another port of this machine neither: a browser says whose it asks for.
 async fn own_pages_only(request: Request, next: Next) -> Response {
-    if request.headers().get("sec-fetch-site").is_some_and(|site| site == "cross-site") {
-        return Refused::new(StatusCode::FORBIDDEN, "asked by a page of another site").into_response();
+    let own = ["same-origin", "none"];
+    if request.headers().get("sec-fetch-site").is_some_and(|site| !own.iter().any(|own| site == own)) {
+        return Refused::new(StatusCode::FORBIDDEN, "asked by a page of another origin").into_response();
     }
     next.run(request).await
 }
@@ -145,7 +146,11 @@ fn compare(asked: &Asked, upload: Option<&[u8]>, stop: &Stop) -> std::result::Re
     let options =
         ReadOptions { max_rows: Some(MOST_ROWS + HEAD), max_bytes: Some(LARGEST_TRACE), ..ReadOptions::default() };
     let loaded = trace::load(&[Input::from_arg(file.path())], &options);
-    let mut trace = loaded.map_err(|error| Refused::unreadable(&error, file.path()))?;
+    let mut trace = loaded.map_err(|error| match upload {
+        Some(_) => Refused::unreadable(&error, file.path()),
+        // What the generator wrote can be read, if there is anything.
+        None => Refused::new(StatusCode::UNPROCESSABLE_ENTITY, NO_REQUEST),
+    })?;
     trace.facts.paths = vec![path];
     for (index, name) in trace.names.iter_mut().enumerate() {
         *name = plain(name, index + 1);
@@ -182,12 +187,16 @@ fn policies(asked: &Asked) -> std::result::Result<Vec<NamedPolicy>, Refused> {
         text => text.parse().map_err(|error: ratelimit_core::PolicyError| Refused::asked(format!("limit: {error}")))?,
     };
     let mut policies = default_policies(quota, asked.burst).map_err(|error| Refused::asked(error.to_string()))?;
-    let wanted: Vec<&str> = asked.algorithms.split(',').filter(|name| !name.is_empty()).collect();
-    policies.retain(|policy| wanted.is_empty() || wanted.contains(&policy.name.as_str()));
-    if policies.is_empty() {
+    if asked.algorithms.is_empty() {
+        return Ok(policies);
+    }
+    let wanted: Vec<&str> = asked.algorithms.split(',').collect();
+    // One that is not known is not left out in silence.
+    if !wanted.iter().all(|name| policies.iter().any(|policy| policy.name == *name)) {
         return Err(Refused::asked(
             "expected algorithms=fixed-window,sliding-log,sliding-counter,token-bucket,leaky-bucket, or some of them",
         ));
     }
+    policies.retain(|policy| wanted.contains(&policy.name.as_str()));
     Ok(policies)
 }

@@ -15,6 +15,10 @@ pub(super) const PATTERN: &str = "expected a pattern of `rlsim generate`, such a
 pub(super) const OPTIONS: &str = "the options of this pattern contradict each other or are out of range; the same words \
                                   after `rlsim generate` are told what was expected";
 
+/// The pattern is one, and yields nothing.
+pub(super) const NO_REQUEST: &str =
+    "no request of this pattern falls into its time; a longer one or a higher rate may do";
+
 /// Why a run was not answered. Made of fixed words and numbers.
 #[derive(Debug)]
 pub(super) struct Refused {

@@ -74,7 +74,7 @@ pub(crate) fn normal_address(name: &[u8], ipv6_prefix: u8) -> Option<String> {
 }
 
 /// `1.2.3.4`, `1.2.3.4:80`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:80`, `fe80::1%eth0`.
-fn parse_address(text: &str) -> Option<IpAddr> {
+pub(crate) fn parse_address(text: &str) -> Option<IpAddr> {
     if let Some(rest) = text.strip_prefix('[') {
         let (inside, after) = rest.split_once(']')?;
         let port = after.is_empty() || after.strip_prefix(':').is_some_and(|p| p.parse::<u16>().is_ok());

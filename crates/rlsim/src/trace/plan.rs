@@ -218,6 +218,11 @@ impl Plan {
         self.client.is_some()
     }
 
+    /// Where the client stands.
+    pub(crate) fn client(&self) -> Option<usize> {
+        self.client
+    }
+
     fn client_name<'a>(&self, field: Field<'a>) -> Field<'a> {
         if self.client_has_port { Field { text: without_port(field.text), ..field } } else { field }
     }

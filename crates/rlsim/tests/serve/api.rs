@@ -35,6 +35,22 @@ fn five_pass_and_two_are_refused() {
     assert_eq!(get(server.address, "/api/ping").status, 429);
 }
 
+/// On the wire, too: the head of a refusal is the whole one's, with its length.
+#[test]
+fn the_head_of_every_answer_says_the_length_of_the_whole() {
+    let server = Running::tutorial();
+    for _ in 0..7 {
+        for path in ["/api/ping", "/", "/metrics", "/api/policies"] {
+            let whole = get(server.address, path);
+            let head = request(server.address, "HEAD", path, &[], b"");
+            if whole.status == head.status {
+                assert_eq!(head.field("content-length"), whole.field("content-length"), "{path} {}", whole.status);
+            }
+        }
+    }
+    assert_eq!(request(server.address, "HEAD", "/api/ping", &[], b"").status, 429);
+}
+
 #[test]
 fn keys_are_clients_and_invented_ones_do_not_help_for_long() {
     let server = Running::tutorial();

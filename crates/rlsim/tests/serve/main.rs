@@ -6,6 +6,8 @@ mod browser;
 mod http;
 mod page;
 mod playground;
+#[cfg(unix)]
+mod program;
 mod server;
 #[cfg(feature = "redis")]
 mod shared;

@@ -35,12 +35,31 @@ fn ten_at_once_and_one_more_after_the_wait() {
     browser.until("return document.getElementById('place').textContent === '10 of 10'");
     assert_eq!((browser.count("#picture .mark.allowed"), browser.count("#picture .mark.refused")), (5, 5));
     assert!(browser.text("headers").contains("RateLimit-Remaining"), "{}", browser.text("headers"));
+    every_step_is_about_its_square(&browser, 10);
     browser.click("later");
     assert!(browser.text("status").ends_with("It will be sent then."), "{}", browser.text("status"));
     server.clock.advance(Nanos::from_secs(5));
     answered(&browser, 11);
     assert_eq!((browser.count("#squares .allowed"), browser.count("#squares .refused")), (6, 5));
     assert_quiet(&browser);
+}
+
+/// A browser sends ten at once over several connections: they do not arrive in the order of their squares.
+fn every_step_is_about_its_square(browser: &Browser, steps: usize) {
+    browser.click("first");
+    let mut seen = std::collections::BTreeSet::new();
+    for step in 1..=steps {
+        let caption = browser.text("caption");
+        let number: usize = caption["Request ".len()..].split(',').next().expect("a number").parse().expect("digits");
+        let square = format!("return document.querySelectorAll('#squares .square')[{number} - 1].className");
+        let answer = if caption.contains("refused") { "refused" } else { "allowed" };
+        assert_eq!(browser.run(&square), format!("square {answer}"), "{caption}");
+        seen.insert(number);
+        if step < steps {
+            browser.click("next");
+        }
+    }
+    assert_eq!(seen.len(), steps);
 }
 
 #[test]
@@ -108,6 +127,17 @@ fn everything_works_from_the_keyboard() {
     tab_to("next");
     browser.press(ENTER);
     assert_eq!(browser.text("place"), "2 of 11");
+    // Whoever steps to the end, or starts what cannot be started twice, keeps the focus.
+    for _ in 2..=12 {
+        browser.press(ENTER);
+    }
+    assert_eq!(browser.text("place"), "11 of 11");
+    for id in ["next", "first", "previous", "play", "steady", "run"] {
+        tab_to(id);
+        browser.press(ENTER);
+        assert_eq!(browser.run("return document.activeElement.id"), id);
+    }
+    browser.until("return !document.getElementById('result').hidden");
     assert_quiet(&browser);
 }
 
@@ -160,6 +190,34 @@ fn the_playground_compares_and_its_scenario_is_in_the_address() {
     );
     assert_eq!(browser.text("table"), table);
     assert_eq!(browser.run("return document.getElementById('seconds').value"), "180");
+    assert_quiet(&browser);
+}
+
+/// What is still to be sent of a run was the other client's.
+#[test]
+#[ignore = "needs chromium"]
+fn a_new_client_begins_with_nothing_sent() {
+    let server = Running::tutorial();
+    let browser = Browser::open(server.address);
+    for become_another in ["document.getElementById('newcomer')", "document.querySelector('input[value=sliding-log]')"]
+    {
+        browser.click("steady");
+        answered(&browser, 1);
+        browser.run(&format!("{become_another}.click()"));
+        std::thread::sleep(std::time::Duration::from_millis(1_500));
+        assert_eq!(browser.count("#squares .square"), 0, "{become_another}");
+    }
+    assert_quiet(&browser);
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn a_comparison_of_nothing_is_not_one_of_everything() {
+    let server = Running::tutorial();
+    let browser = Browser::open(server.address);
+    browser.run("for (const box of document.querySelectorAll('#compared input')) box.click()");
+    browser.click("run");
+    assert_eq!(browser.text("outcome"), "Choose at least one algorithm.");
     assert_quiet(&browser);
 }
 

@@ -56,6 +56,22 @@ fn algorithms_can_be_left_out() {
     let policies = get(server.address, path).json()["report"]["policies"].take();
     let names: Vec<_> = policies.as_array().expect("policies").iter().map(|policy| policy["name"].clone()).collect();
     assert_eq!(names, ["fixed-window", "token-bucket"]);
+    for nonsense in ["nonsense,token-bucket", "token-bucket,", ",", "Token-Bucket"] {
+        let path = format!("/api/compare?generate=edge-burst&algorithms={nonsense}");
+        assert_eq!(get(server.address, &path).status, 400, "{nonsense}");
+    }
+}
+
+/// A million bytes of column names: in time that grows with their square, they would take minutes.
+#[test]
+fn a_wide_table_holds_the_playground_up_no_longer_than_another() {
+    let server = Running::tutorial();
+    let names: Vec<String> = (0..110_000).map(|i| format!("c{i}")).collect();
+    let start = Instant::now();
+    for body in [format!("time,{}\n1\n", names.join(",")), format!("{}\n", names.join(","))] {
+        assert_eq!(request(server.address, "POST", "/api/compare", &[], body.as_bytes()).status, 422);
+    }
+    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
 }
 
 #[test]
@@ -133,8 +149,9 @@ fn patterns_that_would_take_centuries_hold_nothing_up() {
         "cron --burst 18446744073709551615 --start 30m",
         "edge-burst --rate 1000000000000000/m --start 121s --duration 1s",
     ] {
-        // No request falls into the trace.
-        assert_eq!(compare(&server, pattern, "100/1m").status, 422, "{pattern}");
+        let answer = compare(&server, pattern, "100/1m");
+        assert_eq!(answer.status, 422, "{pattern}");
+        assert!(answer.text().contains("no request of this pattern"), "{}", answer.text());
     }
     let late = compare(&server, "edge-burst --rate 1000000000000000/m --start 121s", "100/1m");
     assert_eq!(late.json()["report"]["meta"]["trace"]["events"], 200_000);
@@ -146,7 +163,7 @@ fn patterns_that_would_take_centuries_hold_nothing_up() {
 fn pages_of_other_sites_are_refused() {
     let server = Running::tutorial();
     let path = "/api/compare?generate=constant";
-    for (site, status) in [("cross-site", 403), ("same-origin", 200), ("none", 200)] {
+    for (site, status) in [("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)] {
         let answer = request(server.address, "GET", path, &[("Sec-Fetch-Site", site)], b"");
         assert_eq!(answer.status, status, "{site}");
     }

@@ -1,10 +1,12 @@
 -- Token bucket and leaky bucket: a level of parts that drains at a whole number of parts a microsecond.
 --
--- With g = gcd(L, W in us): a unit is `unit` = W/g parts, and `drain` = L/g parts drain in a microsecond.
+-- Parameters, with g = gcd(L, W in us): `drain` = L/g, the parts that drain in a microsecond; `unit` = W/g, the parts of a
+-- unit; the burst (units).
 -- Key: 16 bytes, big endian: `last` (us), when the level was recorded; `used` (parts), the level then, at least 1.
 -- An absent key is an empty bucket. It must be a script: the level is computed from what was read, and written back.
 
--- How long `parts` take to drain at `drain` parts a microsecond.
+-- How long `parts` take to drain at `drain` parts a microsecond: up to 2^53 - 1 us, to be added to no time, whose sum would
+-- lie beyond, but to the difference of two.
 local function drained_in(parts, drain)
   local us = floor(parts / drain)
   local rest = parts - us * drain
@@ -38,13 +40,13 @@ s = { key = key, at = at, level = level, drain = drain, unit = unit, free = free
 
 --@ retry
 us, late = drained_in(cost * s.unit - s.free, s.drain)
-us = us + s.at - now
+us = us + (s.at - now)
 
 --@ reset
 local filled = s.level + cost * s.unit
 if filled > 0 then
   us, late = drained_in(filled, s.drain)
-  us = us + s.at - now
+  us = us + (s.at - now)
 else
   us, late = 0, 0
 end
@@ -52,7 +54,7 @@ end
 --@ delay
 if kind == 'leaky' and cost > 0 then
   us, late = drained_in(s.level, s.drain)
-  us = us + s.at - now
+  us = us + (s.at - now)
 end
 
 --@ charge
@@ -62,7 +64,7 @@ if filled > MAX then
 end
 raw = struct.pack('>I8I8', s.at, filled)
 us, late = drained_in(filled, s.drain)
-us = us + s.at - now
+us = us + (s.at - now)
 
 --@ refund
 local drain, unit = a, b
@@ -71,5 +73,5 @@ if raw then
   local last, used = struct.unpack('>I8I8', raw)
   used = used - cost * unit
   raw = used > 0 and struct.pack('>I8I8', last, used) or ''
-  us = last + drained_in(used, drain) - now
+  us = drained_in(used, drain) + (last - now)
 end

@@ -1,5 +1,6 @@
 -- Fixed window: the units used in the window that holds the request; windows are aligned to multiples of W since the epoch.
 --
+-- Parameters: the window (us) and the limit (units).
 -- Key: 16 bytes, big endian: `start` (us) of the window that is counted; `count` (units), at least 1. An absent key is
 -- an empty window. It must be a script: whether the count still counts and whether the cost fits is one decision.
 

@@ -1,9 +1,10 @@
 -- Sliding window counter: the count of this window, and the share of the previous one that the trailing window overlaps,
 -- floor(prev * (W - elapsed) / W).
 --
+-- Parameters: the window (us); the limit (units); `most` (units), the largest count whose products with W and 1000 are
+-- exact: no limit lies above it, and debt is cut off there.
 -- Key: 24 bytes, big endian: `start` (us) of the current window, `cur` and `prev` (units), not both 0. An absent key has
--- nothing used. `most` (units) is the largest count whose products with W and 1000 are exact; no limit lies above it, and debt
--- is cut off there. It must be a script: both counts roll with the time at which the cost is weighed.
+-- nothing used. It must be a script: both counts roll with the time at which the cost is weighed.
 
 -- The first elapsed time, in 0..W, at which at most `room` of the previous window's `prev` units count: just after
 -- W - (room + 1) * W / prev.
@@ -28,7 +29,7 @@ local function counted_until(start, cur, prev, window)
     start, last = start + window, cur
   end
   local us, late = first_with_room(window, last, 0)
-  us = start + us - now
+  us = us + (start - now)
   if us > 0 then
     return us, late
   end
@@ -61,10 +62,10 @@ s = { key = key, start = start, cur = cur, prev = prev, room = room, window = wi
 local spare = s.limit - cost
 if s.cur <= spare then
   us, late = first_with_room(s.window, s.prev, spare - s.cur)
-  us = s.start + us - now
+  us = us + (s.start - now)
 else
   us, late = first_with_room(s.window, s.cur, spare)
-  us = s.start + s.window + us - now
+  us = us + (s.start + s.window - now)
 end
 
 --@ reset

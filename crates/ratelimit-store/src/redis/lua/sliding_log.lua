@@ -1,5 +1,6 @@
 -- Sliding log: an entry for each distinct admitted microsecond of the trailing window, whatever its cost.
 --
+-- Parameters: the window (us) and the limit (units).
 -- Key: records of 16 bytes, big endian. Record 0: `dead`, how many of the records after it are forgotten; and the
 -- cumulative units (modulo 2^52) before the first that is not. The others: `at` (us), strictly increasing; and the
 -- cumulative units up to and including it. All entries together hold less than 2^52 units, so that a difference modulo
@@ -49,6 +50,9 @@ local function log_read(key)
   end
   local s = { key = key, raw = raw, short = #raw < SHORT * 16 }
   local bytes = s.short and #raw or redis.call('STRLEN', key)
+  if bytes < 32 or bytes % 16 ~= 0 then
+    error('the key holds no sliding log')
+  end
   s.last = bytes / 16 - 1
   s.dead, s.base = struct.unpack('>I8I8', raw)
   s.newest, s.total = log_record(s, s.last)
@@ -99,9 +103,7 @@ us, late = s.at + s.window - now, 0
 local charged = cost < WRAP - s.used and cost or WRAP - 1 - s.used
 if s.used == 0 then
   raw = struct.pack('>I8I8I8I8', 0, 0, s.at, charged)
-elseif charged == 0 then
-  us = s.newest + s.window - now
-else
+elseif charged > 0 then
   local entry = struct.pack('>I8I8', s.at, (s.total + charged) % WRAP)
   -- Units of the newest instant are one entry.
   local kept = s.newest == s.at and s.last - 1 or s.last

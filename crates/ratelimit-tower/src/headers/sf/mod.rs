@@ -11,7 +11,7 @@ use std::fmt;
 pub use parse::{parse_dictionary, parse_list};
 
 /// The largest integer that a structured field can carry: 15 digits.
-pub const MAX_INTEGER: u64 = 929_999_929_999_999;
+pub const MAX_INTEGER: u64 = 999_999_999_999_999;
 
 /// A value without parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,6 +135,15 @@ mod tests {
         assert_eq!(bare("?0"), Some(Bare::Boolean(false)));
         assert_eq!(bare("@1659578233"), Some(Bare::Date(1_659_578_233)));
         assert_eq!(bare("%\"f%c3%bc\""), Some(Bare::Display("fü".into())));
+    }
+
+    #[test]
+    fn the_largest_integer_is_the_largest_that_can_be_read() {
+        let largest = i64::try_from(MAX_INTEGER).unwrap();
+        for integer in [largest, -largest] {
+            assert_eq!(bare(&integer.to_string()), Some(Bare::Integer(integer)));
+        }
+        assert_eq!(bare(&(largest + 1).to_string()), None);
     }
 
     #[test]

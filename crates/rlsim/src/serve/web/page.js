@@ -39,6 +39,7 @@ let story = { steps: [] };
 let asked = 0;
 let step = 0;
 let playing = null;
+let ticking = null;
 
 function newClient() {
   const bytes = crypto.getRandomValues(new Uint8Array(4));
@@ -47,10 +48,17 @@ function newClient() {
   requests = [];
   passesAt = null;
   sendLater = false;
+  // What was still to be sent was the other client's.
+  rest();
   element("squares").replaceChildren();
   element("answer").hidden = true;
   say("Nothing sent yet.");
   tellStory();
+}
+
+// A button that is disabled outright would lose the focus of whoever has just pressed it.
+function enable(id, enabled) {
+  element(id).setAttribute("aria-disabled", String(!enabled));
 }
 
 function say(text) {
@@ -146,27 +154,31 @@ function countDown() {
 }
 
 function steady() {
-  element("steady").disabled = true;
+  if (ticking !== null) return;
+  enable("steady", false);
   let left = 8;
   const tick = () => {
     send();
     left -= 1;
-    if (left === 0) {
-      clearInterval(timer);
-      element("steady").disabled = false;
-    }
+    if (left === 0) rest();
   };
-  const timer = setInterval(tick, 1000);
+  ticking = setInterval(tick, 1000);
   tick();
+}
+
+function rest() {
+  clearInterval(ticking);
+  ticking = null;
+  enable("steady", true);
 }
 
 // --- the picture ---
 
 async function tellStory() {
   const scenario = SCENARIOS[element("scenario").value];
-  const yours = requests.filter((request) => request.counts && request.at !== null).map((request) => request.at);
+  const yours = requests.filter((request) => request.counts && request.at !== null).sort(byDecision).slice(-200);
   const policy = scenario ? scenario.policy(chosen.algorithm) : chosen.policy;
-  const at = scenario ? scenario.at : yours.slice(-200);
+  const at = scenario ? scenario.at : yours.map((request) => request.at);
   const query = new URLSearchParams({ policy, at: at.join(",") });
   asked += 1;
   const mine = asked;
@@ -177,17 +189,26 @@ async function tellStory() {
   // Answers may overtake one another: only the newest counts.
   if (mine !== asked) return;
   story = told;
+  // The server decides in the order in which requests arrive, which is not that of their squares.
+  story.numbers = scenario ? null : yours.map((request) => request.number);
   step = scenario ? 0 : Math.max(0, story.steps.length - 1);
   show();
+}
+
+// Earlier decisions first; of one instant, those who got what there was.
+function byDecision(one, other) {
+  const [a, b] = [BigInt(one.at), BigInt(other.at)];
+  return a < b ? -1 : a > b ? 1 : Number(other.allowed) - Number(one.allowed);
 }
 
 function show() {
   const { steps } = story;
   element("caption").textContent = draw(element("picture"), story, step);
   element("place").textContent = steps.length ? `${step + 1} of ${steps.length}` : "";
-  element("first").disabled = element("previous").disabled = step === 0;
-  element("next").disabled = step + 1 >= steps.length;
-  element("play").disabled = steps.length < 2;
+  enable("first", step > 0);
+  enable("previous", step > 0);
+  enable("next", step + 1 < steps.length);
+  enable("play", steps.length > 1);
 }
 
 function go(to) {
@@ -196,6 +217,7 @@ function go(to) {
 }
 
 function play() {
+  if (story.steps.length < 2) return;
   if (playing !== null) return stop();
   if (step + 1 >= story.steps.length) go(0);
   element("play").textContent = "Pause";

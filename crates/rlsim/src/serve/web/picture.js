@@ -69,9 +69,10 @@ function drawCounts(svg, story, step) {
 function timeline(story) {
   const at = story.steps.map((step) => BigInt(step.at_ns));
   const window = BigInt(story.window_ns);
-  // A window before the first request, and one after the last, are part of the picture.
-  const start = at[0] - window / 4n;
-  const end = at[at.length - 1] + window / 4n;
+  // Some of a window before the first request and after the last is part of the picture, however short it is.
+  const margin = window / 4n || 1n;
+  const start = at[0] - margin;
+  const end = at[at.length - 1] + margin;
   const scale = (RIGHT - LEFT) / Number(end - start);
   const x = (nanos) => LEFT + Number(nanos - start) * scale;
   return { at, window, start, end, x };
@@ -129,7 +130,7 @@ function drawLevel(svg, story, index, { at, x }) {
 // --- in words ---
 
 function words(story, step, index, { at }) {
-  const head = `Request ${index + 1}, ${since(at[index], at[0])}: `;
+  const head = `Request ${story.numbers?.[index] ?? index + 1}, ${since(at[index], at[0])}: `;
   if (!step.allowed) return `${head}refused. The same request passes after ${duration(step.retry_after_ns)}, and not earlier.`;
   const wait = step.delay_ns === "0" ? "" : ` after waiting ${duration(step.delay_ns)} for its turn`;
   const left = step.after.available;

@@ -3,6 +3,8 @@
 const ALGORITHMS = ["fixed-window", "sliding-log", "sliding-counter", "token-bucket", "leaky-bucket"];
 const FIELDS = ["pattern", "seconds", "clients", "seed", "limit"];
 
+let running = false;
+
 const element = (id) => document.getElementById(id);
 
 function chosenAlgorithms() {
@@ -25,9 +27,12 @@ async function run(event) {
   const asked = scenario();
   const upload = asked.pattern === "upload" ? element("upload").files[0] : null;
   if (asked.pattern === "upload" && !upload) return say("Choose a file first.");
+  if (asked.algorithms === "") return say("Choose at least one algorithm.");
   if (upload && upload.size > 1024 * 1024) return say("The file is larger than 1 MiB.");
   history.replaceState(null, "", "#" + new URLSearchParams(asked));
-  element("run").disabled = true;
+  if (running) return;
+  running = true;
+  element("run").setAttribute("aria-disabled", "true");
   say("Comparing…");
   try {
     const options = upload ? { method: "POST", body: upload } : {};
@@ -35,7 +40,8 @@ async function run(event) {
   } catch {
     say("The server did not answer in time.");
   } finally {
-    element("run").disabled = false;
+    running = false;
+    element("run").setAttribute("aria-disabled", "false");
   }
 }
 

@@ -1,9 +1,11 @@
 //! Apache and nginx access logs: `host ident user [time] "request" status bytes "referer" "agent" ...`.
 //!
 //! The time is the start of the request in Apache (`%t`) and its end in nginx; neither form says how long it took. A
-//! virtual host before the client, a user name with spaces and further fields at the end are all seen.
+//! virtual host before the client, a user name with spaces and further fields at the end are all seen. What syslog, docker
+//! compose and their like put before a line is passed over.
 
 use super::line_format::{LineFormat, Split, field};
+use super::visitor::{Visitor, visitor};
 use super::words;
 use crate::trace::plan::Roles;
 use crate::trace::record::{Field, Why};
@@ -22,6 +24,10 @@ pub(crate) const COMMON: LineFormat = LineFormat {
     split,
 };
 
+/// What stands before the time.
+const BEFORE_TIME: &str = "host, ident and user before the time, the host an address, a name or -, after at most one virtual \
+                           host (--log-format names other fields)";
+
 const TIME: usize = 3;
 const REQUEST: usize = 4;
 const STATUS: usize = 5;
@@ -36,9 +42,10 @@ fn split<'a>(line: &'a [u8], fields: &mut Vec<Field<'a>>) -> Split {
     let Some(close) = memchr::memchr(b']', &line[open..]).map(|i| open + i) else {
         return Split::Bad(Why::Shape("a ] after the time"), open);
     };
-    let Some(vhost) = before_time(&line[..open], fields) else {
-        return Split::Bad(Why::Shape("a host before the time"), 0);
+    let Some(Visitor { vhost, host, ident, user }) = visitor(line, open) else {
+        return Split::Bad(Why::Shape(BEFORE_TIME), 0);
     };
+    fields.extend([host, ident, user]);
     fields.push(field(line, open + 1, close));
     if let Err(bad) = after_time(line, close + 1, fields) {
         return bad;
@@ -58,35 +65,6 @@ fn split<'a>(line: &'a [u8], fields: &mut Vec<Field<'a>>) -> Split {
 fn bracket(line: &[u8]) -> Option<usize> {
     memchr::memchr_iter(b'[', line)
         .find(|&i| matches!(line.get(i + 1..i + 13), Some([_, _, b'/', _, _, _, b'/', _, _, _, _, b':'])))
-}
-
-/// Host, ident and user; the virtual host (empty without one) is returned. `None` if there is no host.
-fn before_time<'a>(line: &'a [u8], fields: &mut Vec<Field<'a>>) -> Option<Field<'a>> {
-    let mut found = Vec::with_capacity(4);
-    let mut start = 0;
-    for end in memchr::memchr2_iter(b' ', b'\t', line).chain([line.len()]) {
-        if start < end {
-            found.push(field(line, start, end));
-        }
-        start = end + 1;
-    }
-    let (vhost, host, rest) = match found.as_slice() {
-        [] => return None,
-        // Four words and more: a virtual host in front, unless the second word is the ident, which is nearly always `-`.
-        [vhost, host, rest @ ..] if rest.len() >= 2 && host.text != b"-" => (*vhost, *host, rest),
-        [host, rest @ ..] => (Field::default(), *host, rest),
-    };
-    let ident = rest.first().copied().unwrap_or_default();
-    let user = match rest {
-        [_, user] => *user,
-        [_, user, .., last] => {
-            let start = user.column - 1;
-            field(line, start, last.column - 1 + last.text.len())
-        }
-        _ => Field::default(),
-    };
-    fields.extend([host, ident, user]);
-    Some(vhost)
 }
 
 /// The request must be there and closed, and a status follow; all else may be missing.

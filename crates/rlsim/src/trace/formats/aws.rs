@@ -5,9 +5,11 @@
 
 use super::line_format::{LineFormat, Split};
 use super::words;
+use crate::trace::client_name::parse_address;
 use crate::trace::options::TimeUnit;
 use crate::trace::plan::Roles;
 use crate::trace::record::{Field, Why};
+use crate::trace::time_text::{Stamp, parse};
 
 /// Application load balancer.
 pub(crate) const ALB: LineFormat = LineFormat {
@@ -138,12 +140,25 @@ fn load_balancer<'a>(line: &'a [u8], fields: &mut Vec<Field<'a>>, time: usize, r
     if let Err(bad) = words::append(line, 0, |word| word > request, fields) {
         return bad;
     }
-    let shaped = fields.get(time).is_some_and(|f| is_timestamp(f.text)) && is_quoted(line, fields.get(request));
-    if shaped {
-        Split::Fields
-    } else {
-        Split::Bad(Why::Shape("a load balancer's line: time, balancer, client:port, ..., \"request\""), 0)
-    }
+    let fits = |index: usize, fits: fn(&[u8]) -> bool| fields.get(index).is_some_and(|field| fits(field.text));
+    let shaped = fits(time, is_timestamp)
+        && fits(time + 2, is_address)
+        && (time + 4..=time + 6).all(|index| fits(index, is_seconds))
+        && is_quoted(line, fields.get(request));
+    if shaped { Split::Fields } else { Split::Bad(Why::Shape(BALANCER), 0) }
+}
+
+const BALANCER: &str =
+    "a load balancer's line: time, balancer, client:port, target:port, three times, ..., \"request\"";
+
+/// The client of a load balancer is an address with its port.
+fn is_address(text: &[u8]) -> bool {
+    std::str::from_utf8(text).is_ok_and(|text| parse_address(text).is_some())
+}
+
+/// A processing time; `-1` where there was none.
+fn is_seconds(text: &[u8]) -> bool {
+    text == b"-1" || matches!(parse(text), Ok(Stamp::Number { .. }))
 }
 
 fn is_timestamp(text: &[u8]) -> bool {

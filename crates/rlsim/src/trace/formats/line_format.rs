@@ -73,6 +73,9 @@ where
     let mut names = Names { count: usize::MAX, names };
     let plan = Plan::new(&mut names, options, roles, label)?;
     sink.expect(&plan);
+    if let (None, Some(client)) = (&options.client_column, plan.client()) {
+        sink.say_client(names.name(client));
+    }
     let mut lines = Lines::new(source)?;
     while let Some(line) = lines.next()? {
         let place = Place::line(line.number, line.bytes);

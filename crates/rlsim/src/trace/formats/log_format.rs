@@ -4,6 +4,7 @@
 //! `$time_iso8601` and `$msec` are stamped at the end of a request, which took `$request_time`.
 
 use super::line_format::{Split, field, read_lines};
+use super::prefix::prefix_length;
 use super::{Format, Head};
 use crate::error::{Error, Result};
 use crate::trace::options::{ReadOptions, TimeUnit};
@@ -40,6 +41,9 @@ impl Format for LogFormat {
 }
 
 const EXAMPLE: &str = "'$remote_addr - $remote_user [$time_local] \"$request\" $status'";
+
+/// Variables that hold an address, the client's first.
+const ADDRESSES: [&str; 3] = ["remote_addr", "realip_remote_addr", "proxy_protocol_addr"];
 
 /// A variable and the text that ends it; empty at the end of the line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,12 +83,24 @@ impl Pattern {
         Ok(Pattern { before, variables })
     }
 
+    /// Behind a prefix, if the line as it is does not fit.
     fn split<'a>(&self, line: &'a [u8], fields: &mut Vec<Field<'a>>) -> Split {
-        const EXPECTED: &str = "a line as --log-format says";
-        if !line.starts_with(&self.before) {
-            return Split::Bad(Why::Shape(EXPECTED), 0);
+        match (self.split_from(line, 0, fields), prefix_length(line)) {
+            (Split::Fields, _) => Split::Fields,
+            (bad, 0) => bad,
+            (_, prefix) => {
+                fields.clear();
+                self.split_from(line, prefix, fields)
+            }
         }
-        let mut at = self.before.len();
+    }
+
+    fn split_from<'a>(&self, line: &'a [u8], start: usize, fields: &mut Vec<Field<'a>>) -> Split {
+        const EXPECTED: &str = "a line as --log-format says";
+        if !line[start..].starts_with(&self.before) {
+            return Split::Bad(Why::Shape(EXPECTED), start);
+        }
+        let mut at = start + self.before.len();
         for variable in &self.variables {
             let rest = &line[at..];
             let length = if variable.after.is_empty() {
@@ -96,6 +112,10 @@ impl Pattern {
                 }
             };
             fields.push(field(line, at, at + length));
+            // A space in an address is one before it: of a prefix that the text does not have.
+            if ADDRESSES.contains(&variable.name.as_str()) && memchr::memchr(b' ', &rest[..length]).is_some() {
+                return Split::Bad(Why::Shape("an address alone where --log-format has one"), at);
+            }
             at += length + variable.after.len();
         }
         // Text after a last part that is not a variable is free: formats grow at their end.
@@ -143,7 +163,7 @@ fn roles(names: &[String]) -> Roles {
     Roles {
         time: index(&["msec", "time_iso8601", "time_local"]).map(|i| (i, None)),
         time_unit: seconds.map(|_| TimeUnit::Seconds),
-        client: index(&["remote_addr", "realip_remote_addr", "proxy_protocol_addr"]),
+        client: index(&ADDRESSES),
         duration: index(&["request_time"]),
         duration_unit: Some(TimeUnit::Seconds),
         ..Roles::NONE
@@ -176,6 +196,8 @@ mod tests {
         assert_eq!(split("at=$msec;", "at=1.5; and more").unwrap(), ["1.5"]);
         assert_eq!(split("$a-$b", "12"), None);
         assert_eq!(split("<$a>", "12"), None);
+        assert_eq!(split(text, &format!("May 12 08:15:30 web1 nginx[3]: {line}")).unwrap(), expect);
+        assert_eq!(split(text, &format!("somewhere web1 {line}")), None);
     }
 
     #[test]

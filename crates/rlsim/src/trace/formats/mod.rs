@@ -8,7 +8,9 @@ mod json;
 mod line_format;
 mod log_format;
 mod nginx_error;
+mod prefix;
 mod text;
+mod visitor;
 mod w3c;
 mod words;
 

@@ -43,6 +43,7 @@ impl<'o> Sink<'o> {
             input: self.input.clone(),
             duration_unit: self.duration_unit,
             has_client: self.has_client,
+            client_field: None,
             bad_shown: Vec::new(),
             unnamed: 0,
             handed: 0,

@@ -11,7 +11,7 @@ use self::doubtful::Doubtful;
 use self::kept::{Inputs, Mark};
 use super::client_column::ClientColumn;
 use super::columns::Facts;
-use super::options::{OnError, ReadOptions, TimeUnit};
+use super::options::{ClientAs, OnError, ReadOptions, TimeUnit};
 use super::plan::Plan;
 use super::record::{Bad, Field, Parsed, Place, Record, When, Why, shown};
 use super::stream::{EVENTS, Stream};
@@ -36,6 +36,8 @@ pub(crate) struct Sink<'o> {
     input: String,
     duration_unit: TimeUnit,
     has_client: bool,
+    /// The field of the client, where that is to be said with an example.
+    client_field: Option<String>,
     bad_shown: Vec<String>,
     /// Events whose client is empty or `-`.
     unnamed: u64,
@@ -69,6 +71,7 @@ impl<'o> Sink<'o> {
             input: String::new(),
             duration_unit: TimeUnit::Millis,
             has_client: false,
+            client_field: None,
             bad_shown: Vec::new(),
             unnamed: 0,
             handed: 0,
@@ -108,6 +111,24 @@ impl<'o> Sink<'o> {
         if !self.has_client {
             self.note(format!("{}: no client column: all requests count as one global client", self.input));
         }
+    }
+
+    /// Says which field was taken for the client, with what the first event has in it.
+    pub(crate) fn say_client(&mut self, field: String) {
+        self.client_field = Some(field);
+    }
+
+    fn show_client(&mut self, name: &[u8]) {
+        let Some(field) = self.client_field.take() else { return };
+        let said = format!("the client is the field {field:?}, such as ");
+        if self.facts.notes.iter().any(|note| note.starts_with(&said)) {
+            return;
+        }
+        let list = match self.options.client_as {
+            ClientAs::Raw if name.contains(&b',') => "; --client-as ip takes the first of a list",
+            _ => "",
+        };
+        self.note(format!("{said}{}{list}", shown(name)));
     }
 
     /// Something a person should know. Said once.
@@ -215,6 +236,7 @@ impl<'o> Sink<'o> {
             self.cost.push(cost);
         }
         self.client.push(name.text);
+        self.show_client(name.text);
         self.mark(Mark { answer: record.answer, unnamed: self.has_client && matches!(name.text, b"" | b"-") });
         self.facts.events += 1;
         Ok(())

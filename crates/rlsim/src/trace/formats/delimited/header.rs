@@ -1,5 +1,7 @@
 //! The first line: whether it is a header, and which columns matter.
 
+use std::collections::HashSet;
+
 use super::presets::known;
 use super::rows::{Row, RowFields, RowKind, Rows};
 use crate::error::Result;
@@ -116,8 +118,8 @@ fn first_line(
 
 /// Of columns with one name only the first is found by it.
 fn say_if_repeated(names: &[String], sink: &mut Sink<'_>, label: &str) {
-    let repeated = |(i, name): &(usize, &String)| !name.is_empty() && names[..*i].contains(name);
-    if let Some((_, name)) = names.iter().enumerate().find(repeated) {
+    let mut seen = HashSet::with_capacity(names.len());
+    if let Some(name) = names.iter().filter(|name| !name.is_empty()).find(|name| !seen.insert(name.as_str())) {
         sink.note(format!(
             "{label}: several columns are called {name:?}: the first counts, the others have only numbers"
         ));
