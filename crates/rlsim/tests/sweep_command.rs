@@ -153,3 +153,15 @@ fn more_than_one_bad_row_in_a_hundred_is_a_warning() {
         }
     }
 }
+
+#[test]
+fn a_few_events_say_nothing_of_a_clock() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (events, told) in [(9, false), (30, true)] {
+        let rows: String = (0..events).map(|i| format!("{},c\n", 1000 * i)).collect();
+        std::fs::write(folder.path().join("t.csv"), format!("time_s,client\n{rows}")).expect("a file");
+        let output = rlsim(folder.path(), &["compare", "--trace", "t.csv", "--no-chart", "--limit", "5/1m"]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(said.contains("ticks every"), told, "{said}");
+    }
+}

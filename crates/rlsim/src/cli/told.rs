@@ -6,6 +6,9 @@ use crate::report;
 use crate::trace::Facts;
 use crate::trace::wording::ending;
 
+/// Fewer events say nothing of a clock.
+const ENOUGH: u64 = 20;
+
 /// Says what was read, and what is odd about it for limits in these windows.
 pub(super) fn tell(facts: &Facts, clients: u64, windows: &[u64]) {
     output::talk(&format!(
@@ -24,7 +27,8 @@ pub(super) fn tell(facts: &Facts, clients: u64, windows: &[u64]) {
     for note in &facts.notes {
         output::talk(&format!("note: {note}"));
     }
-    if let Some(window) = windows.iter().copied().find(|window| *window < facts.resolution_ns) {
+    let coarse = windows.iter().copied().find(|window| *window < facts.resolution_ns);
+    if let Some(window) = coarse.filter(|_| facts.events >= ENOUGH) {
         output::talk(&format!(
             "note: the window of {} is shorter than the clock of the trace, which ticks every {}: bursts within a tick are \
              an artefact; choose a longer window",

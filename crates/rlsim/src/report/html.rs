@@ -76,7 +76,8 @@ fn warnings(report: &Report) -> Vec<String> {
     let trace = &report.meta.trace;
     let mut warnings = Vec::new();
     let window = report.policies.iter().filter_map(|policy| policy.window_ns).min();
-    if let Some(window) = window.filter(|&window| trace.resolution_ns > window) {
+    // A handful of events says nothing of a clock.
+    if let Some(window) = window.filter(|&window| trace.resolution_ns > window && trace.events >= 20) {
         warnings.push(format!(
             "The clock of the trace ticks every {}, which is longer than the window of {}: bursts within a tick are an \
              artefact of the clock.",

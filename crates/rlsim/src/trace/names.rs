@@ -13,7 +13,6 @@ const TIME: &[&str] = &[
     "eventtime",
     "starttime",
     "start",
-    "requesttime",
     "arrival",
     "arrivaltime",
     "arrivedat",
@@ -28,6 +27,9 @@ const TIME: &[&str] = &[
     "unixtime",
     "when",
     "t",
+    "msec",
+    // With nginx this is how long a request took, so any other comes first.
+    "requesttime",
 ];
 
 /// Names of the client column, the most telling first.
@@ -145,6 +147,10 @@ mod tests {
         let jtl = found("timeStamp,elapsed,label,responseCode");
         assert_eq!((jtl.time, jtl.time_unit), (Some(0), None));
         assert_eq!(found("Client IP,Time (ms)").time_unit, Some(TimeUnit::Millis));
+        for nginx in ["ip,request_time,time_iso8601", "request_time,remote_addr,time_local", "request_time,x,msec"] {
+            assert_eq!(found(nginx).time, Some(2), "{nginx}");
+        }
+        assert_eq!(found("requestTime,ip").time, Some(0));
         assert_eq!(found("a,b").time, None);
         // The more telling name wins over the earlier column.
         assert_eq!(found("host,client,time").client, Some(1));
