@@ -118,8 +118,9 @@ fn warnings(folder: &Path, words: &[&str]) -> Vec<String> {
 #[test]
 fn what_is_odd_about_the_trace_is_said_as_recommend_says_it() {
     let folder = tempfile::tempdir().expect("a folder");
-    let write =
-        |rows: String| std::fs::write(folder.path().join("t.csv"), format!("time,client\n{rows}")).expect("a file");
+    let write = |rows: Vec<String>| {
+        std::fs::write(folder.path().join("t.csv"), format!("time,client\n{}", rows.concat())).expect("a file");
+    };
     // 150 clients in twelve hours, all of them in minute 5.
     write((0..1500).map(|i| format!("{},c{}\n", i / 125 * 3600 + 300 + i % 125 * 60 / 125, i % 150)).collect());
     let said = warnings(folder.path(), &["sweep", "--trace", "t.csv", "--limit", "5,10", "--window", "1s,1m"]);
@@ -158,8 +159,8 @@ fn more_than_one_bad_row_in_a_hundred_is_a_warning() {
 fn a_few_events_say_nothing_of_a_clock() {
     let folder = tempfile::tempdir().expect("a folder");
     for (events, told) in [(9, false), (30, true)] {
-        let rows: String = (0..events).map(|i| format!("{},c\n", 1000 * i)).collect();
-        std::fs::write(folder.path().join("t.csv"), format!("time_s,client\n{rows}")).expect("a file");
+        let rows: Vec<String> = (0..events).map(|i| format!("{},c\n", 1000 * i)).collect();
+        std::fs::write(folder.path().join("t.csv"), format!("time_s,client\n{}", rows.concat())).expect("a file");
         let output = rlsim(folder.path(), &["compare", "--trace", "t.csv", "--no-chart", "--limit", "5/1m"]);
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(said.contains("ticks every"), told, "{said}");
