@@ -3,11 +3,8 @@
 use super::output;
 use crate::inspect::{self, Finding, Severity};
 use crate::report;
-use crate::trace::Facts;
 use crate::trace::wording::ending;
-
-/// Fewer events say nothing of a clock.
-const ENOUGH: u64 = 20;
+use crate::trace::{Facts, is_too_coarse};
 
 /// Says what was read, and what is odd about it for limits in these windows.
 pub(super) fn tell(facts: &Facts, clients: u64, windows: &[u64]) {
@@ -27,8 +24,8 @@ pub(super) fn tell(facts: &Facts, clients: u64, windows: &[u64]) {
     for note in &facts.notes {
         output::talk(&format!("note: {note}"));
     }
-    let coarse = windows.iter().copied().find(|window| *window < facts.resolution_ns);
-    if let Some(window) = coarse.filter(|_| facts.events >= ENOUGH) {
+    let is_too_short = |window: &u64| is_too_coarse(facts.resolution_ns, facts.events, *window);
+    if let Some(window) = windows.iter().copied().find(is_too_short) {
         output::talk(&format!(
             "note: the window of {} is shorter than the clock of the trace, which ticks every {}: bursts within a tick are \
              an artefact; choose a longer window",

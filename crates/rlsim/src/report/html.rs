@@ -6,6 +6,7 @@ use super::definitions::DEFINITIONS;
 use super::finding::finding;
 use super::format::{count, duration, policy_title, shell};
 use crate::metrics::{ClientTally, PolicyNumbers};
+use crate::trace::is_too_coarse;
 use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("page/style.css");
@@ -76,8 +77,7 @@ fn warnings(report: &Report) -> Vec<String> {
     let trace = &report.meta.trace;
     let mut warnings = Vec::new();
     let window = report.policies.iter().filter_map(|policy| policy.window_ns).min();
-    // A handful of events says nothing of a clock.
-    if let Some(window) = window.filter(|&window| trace.resolution_ns > window && trace.events >= 20) {
+    if let Some(window) = window.filter(|&window| is_too_coarse(trace.resolution_ns, trace.events, window)) {
         warnings.push(format!(
             "The clock of the trace ticks every {}, which is longer than the window of {}: bursts within a tick are an \
              artefact of the clock.",

@@ -42,6 +42,7 @@ pub use options::{
     ClientAs, Column, Input, OnError, OnProgress, Progress, ReadOptions, TimeColumn, TimeIs, TimeUnit, Where,
 };
 
+pub(crate) use order::is_too_coarse;
 pub use stream::{Block, OnBlock, sorted_stream};
 
 use crate::error::{Error, Result};

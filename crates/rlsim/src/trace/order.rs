@@ -99,6 +99,11 @@ impl Resolution {
     }
 }
 
+/// Whether a trace's clock ticks too rarely for a window. A handful of events says nothing of a clock.
+pub(crate) fn is_too_coarse(resolution_ns: u64, events: u64, window_ns: u64) -> bool {
+    events >= 20 && resolution_ns > window_ns
+}
+
 /// The resolution of a whole column.
 pub(crate) fn resolution_ns(sorted: &[u64]) -> u64 {
     let mut resolution = Resolution::default();

@@ -78,7 +78,7 @@ fn cri(line: &[u8]) -> Option<(usize, bool)> {
 }
 
 /// The length of a docker compose prefix.
-fn compose(line: &[u8]) -> Option<usize> {
+pub(crate) fn compose(line: &[u8]) -> Option<usize> {
     let bar = memchr::memchr(b'|', line)?;
     let name = line[..bar].trim_ascii_end();
     let named = !name.is_empty() && name.iter().all(|&b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));

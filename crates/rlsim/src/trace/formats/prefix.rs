@@ -6,6 +6,7 @@
 
 use crate::trace::civil::month_by_name;
 use crate::trace::time_text::date_prefix;
+use crate::trace::unwrap::compose;
 
 /// The bytes of the prefixes at the front of a line; 0 without any.
 pub(super) fn prefix_length(line: &[u8]) -> usize {
@@ -43,13 +44,10 @@ impl<'a> Rest<'a> {
     /// `web-1  | `, or `[pod/web-1/nginx] `.
     fn source_name(&mut self) {
         let (word, rest) = self.word();
-        let named = |name: &[u8]| {
-            !name.is_empty() && name.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
-        };
-        match rest {
-            [b'|', inside @ ..] if named(word) => self.0 = inside,
-            _ if word.starts_with(b"[pod/") && word.ends_with(b"]") => self.0 = rest,
-            _ => {}
+        if let Some(length) = compose(self.0) {
+            self.0 = &self.0[length..];
+        } else if word.starts_with(b"[pod/") && word.ends_with(b"]") {
+            self.0 = rest;
         }
     }
 
